@@ -1,0 +1,1 @@
+"""Everything a notebook of the course calls."""

@@ -1,0 +1,155 @@
+"""Builds what is compiled once per machine: the twin's library, the runner program, the precompiled header."""
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+from ..errors import SetupError
+from . import twin
+from .cache import Cache, key
+from .compiler import Compiler, find
+
+JOBS = 2
+LIBRARY = "libtwin.so"
+RUNNER = "twin_runner"
+# Arithmetic rounds exactly where Ascend C rounds: no contraction to FMA, never fast-math.
+_COMMON = ("-std=c++17", "-march=native", "-ffp-contract=off", "-fPIC", "-Wall", "-Wextra")
+RUNTIME_FLAGS = _COMMON + ("-O3", "-g1")
+# Narrowing in braces is normal kernel code (CANN switches the error off too); the twin checks values at run time.
+# -O1: kernels are thin calls into the library, more would only make the cell wait.
+KERNEL_FLAGS = _COMMON + ("-O1", "-Wno-narrowing", "-Wno-unknown-pragmas", "-Wno-attributes",
+                          "-Wno-unused-function", "-Wno-unused-parameter")
+_ZIG_FLAGS = ("-fno-sanitize=undefined",)      # zig switches traps on by itself
+_CLANG_FLAGS = ("-Wno-c++11-narrowing", "-Wno-unknown-attributes", "-Wno-unused-const-variable")
+PREFIX = '#include "kernel_operator.h"\n#include "twin/entry.h"\n'
+
+Progress = Callable[[str, int, int], None]     # what, steps done, steps in all
+
+
+def kernel_flags(compiler: Compiler) -> tuple[str, ...]:
+    return KERNEL_FLAGS + _extra(compiler)
+
+
+def _extra(compiler: Compiler) -> tuple[str, ...]:
+    if compiler.kind == "gcc":
+        return ()
+    return _CLANG_FLAGS + (_ZIG_FLAGS if compiler.kind == "zig" else ())
+
+
+@dataclass(frozen=True)
+class Runtime:
+    folder: Path
+    key: str
+
+    @property
+    def library(self) -> Path:
+        return self.folder / LIBRARY
+
+    @property
+    def runner(self) -> Path:
+        return self.folder / RUNNER
+
+
+def ensure(progress: Progress | None = None, cache: Cache | None = None, compiler: Compiler | None = None) -> Runtime:
+    """The library and the runner, built when this machine does not have them yet."""
+    cache, compiler = cache or Cache(), compiler or find()
+    flags = RUNTIME_FLAGS + _extra(compiler)
+    sources = twin.runtime_sources()
+    runner = twin.RUNTIME / twin.RUNNER
+    if runner.exists():
+        sources = [*sources, runner]
+    keys = {s: key("object", s.name, twin.source_digest(s), "\0".join(flags), compiler.identity) for s in sources}
+    whole = key("runtime", *keys.values(), "\0".join(_link_flags(compiler)))
+
+    found = cache.get(whole)
+    if found:
+        return Runtime(found.path, whole)
+    with cache.lock("runtime"):      # one process compiles, the others wait and then find it done
+        entry = cache.build(whole, "runtime", lambda folder: _build(folder, keys, flags, cache, compiler, progress),
+                            f"twin runtime, {compiler}")
+    return Runtime(entry.path, whole)
+
+
+def _build(folder: Path, keys: dict[Path, str], flags, cache: Cache, compiler: Compiler, progress: Progress | None):
+    total, done, lock = len(keys) + 1, 0, threading.Lock()
+
+    def step(what: str, finished: int) -> None:
+        nonlocal done
+        with lock:
+            done += finished
+            if progress:
+                progress(what, done, total)
+
+    def compile_one(source: Path) -> Path:
+        def make(scratch: Path):
+            out = compiler.run([*flags, f"-I{twin.INCLUDE}", f"-I{twin.RUNTIME}", "-c", source, "-o", scratch / "unit.o"])
+            _require(out, f"{source.name} of the twin runtime did not compile with {compiler}")
+        entry = cache.build(keys[source], "object", make, source.name)
+        step(source.name, 1)
+        return entry / "unit.o"
+
+    step("twin runtime", 0)
+    # biggest first: the last job to start is then a short one
+    order = sorted(keys, key=lambda s: -s.stat().st_size)
+    with ThreadPoolExecutor(JOBS) as pool:
+        objects = dict(zip(order, pool.map(compile_one, order)))
+    library = [o for s, o in objects.items() if s.name != twin.RUNNER]
+    link = _link_flags(compiler)
+    _require(compiler.run(["-shared", *link, *sorted(library), "-o", folder / LIBRARY, f"-Wl,-soname,{LIBRARY}", "-pthread"]),
+             "the twin runtime did not link")
+    main = [o for s, o in objects.items() if s.name == twin.RUNNER]
+    if main:
+        _require(compiler.run([*link, *main, folder / LIBRARY, "-o", folder / RUNNER, "-Wl,-rpath,$ORIGIN", "-pthread", "-ldl"]),
+                 "the runner did not link")
+    step("done", 1)
+
+
+def _link_flags(compiler: Compiler) -> tuple[str, ...]:
+    return _extra(compiler) + ("-Wl,--no-undefined",)
+
+
+def _require(done, message: str) -> None:
+    if done.returncode:
+        raise SetupError(message + "\n" + done.stdout[-4000:])
+
+
+def precompiled(defines: tuple[str, ...] = (), cache: Cache | None = None, compiler: Compiler | None = None) -> tuple[str, ...]:
+    """Options that put the twin's headers before a kernel, precompiled where the compiler can do it."""
+    cache, compiler = cache or Cache(), compiler or find()
+    flags = (*kernel_flags(compiler), f"-I{twin.INCLUDE}", *defines)
+    full = key("pch", "\0".join(flags), compiler.identity, twin.header_digest(), PREFIX)
+
+    def make(folder: Path) -> dict:
+        header = folder / "cell.h"
+        header.write_text(PREFIX)
+        output = folder / ("cell.h.gch" if compiler.kind == "gcc" else "cell.h.pch")
+        stable = () if compiler.kind == "gcc" else ("-Xclang", "-fno-pch-timestamp")
+        out = compiler.run([*flags, *stable, "-x", "c++-header", header, "-o", output])
+        if out.returncode or not output.exists():
+            # Without it a cell builds too, only slower; a faulty header shows its messages there.
+            output.unlink(missing_ok=True)
+            return {"precompiled": False, "log": out.stdout[-2000:]}
+        return {"precompiled": True}
+
+    entry = cache.build(full, "pch", make, f"precompiled header, {compiler}")
+    if compiler.kind != "gcc" and entry.meta["info"].get("precompiled"):
+        return ("-include-pch", str(entry / "cell.h.pch"))
+    return ("-include", str(entry / "cell.h"))
+
+
+def print_progress(stream) -> Progress:
+    """A progress line for a terminal or a log."""
+    terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
+
+    def show(what: str, done: int, total: int) -> None:
+        if terminal:
+            bar = "#" * (24 * done // total)
+            print(f"\rBuilding the twin [{bar:<24}] {done}/{total}  {what:<28.28}", end="\n" if done == total else "",
+                  file=stream, flush=True)
+        elif done in (0, total):
+            print("Building the twin (once per machine) ..." if done == 0 else "The twin is built.", file=stream, flush=True)
+    return show
