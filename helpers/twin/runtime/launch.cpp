@@ -1,0 +1,272 @@
+// A launch from its description to its result: instances, schedule, end-of-core checks, timing.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fibers.h"
+#include "hooks.h"
+#include "races.h"
+
+namespace twin {
+
+static std::unique_ptr<LaunchState> g;
+LaunchState& launch() { return *g; }
+Core& core() { return g->running->core; }
+bool on(CoreKind k) { return g->running->core.kind == k; }
+const Chip& chip() { return g->chip; }
+bool chip_is_a2() { return g->chip.num("npu_arch", 2201) == 2201; }
+VecCost vec_cost(const char* op, const char* cls) { return chip_vec_cost(g->chip, op, cls); }
+bool checks_on() { return g->spec.checks; }
+bool strict_sync() { return g->spec.strict_sync; }
+int64_t block_num() { return g->spec.blocks; }
+uint64_t tiling_key() { return g->spec.tiling_key; }
+
+// KernelMetaType in the order of the enum.
+enum KernelType { kAivOnly, kAicOnly, kMixAiv10, kMixAic10, kMixAic11, kMixAic12, kAiCore, kVectorCore, kMixAiCore, kMixVectorCore };
+
+int64_t task_ratio() { return g->spec.kernel_type == kMixAic12 && on(CoreKind::AIV) ? 2 : 1; }
+
+void print_text(const std::string& s) {
+    constexpr size_t limit = 1u << 20;
+    if (g->text.size() + s.size() > limit) {
+        if (!g->text_cut) g->text += "\n… output cut here: a kernel may print 1 MB per launch\n";
+        g->text_cut = true;
+        return;
+    }
+    if (!g->text_cut) g->text += s;
+}
+
+// ===== Memory of a core
+static size_t page_up(size_t n) { const size_t p = size_t(sysconf(_SC_PAGESIZE)); return (n + p - 1) / p * p; }
+
+static bool has_memory(CoreKind k, Mem m) {
+    if (!chip_is_a2()) return true;                        // unified core
+    return k == CoreKind::AIC ? m != Mem::UB : m == Mem::UB;
+}
+
+static void give_memory(Instance& i) {
+    const size_t guard = page_up(1);
+    size_t total = guard;
+    for (int m = 1; m < int(Mem::N); ++m) if (has_memory(i.core.kind, Mem(m))) total += page_up(g->capacity[m]) + guard;
+    auto& pool = g->free_storage[int(i.core.kind)];
+    if (pool.empty()) {
+        void* p = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED) fatal("OUT_OF_MEMORY", {}, "no memory for the on-chip memories of another block");
+        i.storage = static_cast<uint8_t*>(p);
+        g->mapped.push_back({p, total});
+    } else {
+        i.storage = pool.back();
+        pool.pop_back();
+    }
+    uint8_t* at = i.storage + guard;
+    for (int m = 1; m < int(Mem::N); ++m) {
+        if (!has_memory(i.core.kind, Mem(m)) || !g->capacity[m]) continue;
+        const size_t n = page_up(g->capacity[m]);
+        mprotect(at, n, PROT_READ | PROT_WRITE);
+        // End the memory at the guard page, so that a raw pointer past it is caught.
+        i.core.base[m] = at + n - g->capacity[m];
+        std::memset(i.core.base[m], 0xCD, g->capacity[m]);  // what nobody wrote must not look like a result
+        at += n + guard;
+    }
+}
+
+void core_begin(Instance& i) {
+    i.core.board = std::make_shared<Scoreboard>();
+    give_memory(i);
+    i.trace.core = i.core.id;
+    i.trace.block = i.core.block;
+    i.trace.kind = i.core.kind;
+    i.trace.group = int(i.core.block_group);
+    i.trace.sub = int(i.core.sub);
+}
+
+void core_release(Instance& i) {
+    g->trace.cores.push_back(std::move(i.trace));
+    i.trace = {};
+    i.core.queues.reset();
+    i.core.board.reset();
+    if (i.storage) g->free_storage[int(i.core.kind)].push_back(i.storage);
+    i.storage = nullptr;
+    if (i.fiber.stack) g->free_stacks.push_back(i.fiber.stack);
+    i.fiber.stack = nullptr;
+}
+
+// ===== End of a core
+void end_core() {
+    Scoreboard& b = board();
+    Core& c = core();
+    flush_scalar_run();
+    drain_all();
+    const At end{g->spec.file.c_str(), 0};
+    for (int p = 1; p < kPipes; ++p)
+        if (!b.queue[p].empty()) {
+            const Pending& h = b.queue[p].front();
+            deadlock(h.at, fmt("%s waits at the end of the kernel", pipe_name(Pipe(p))));
+        }
+    if (g->spec.checks) {
+        for (int e = 0; e < kEvents; ++e)
+            for (int id = 0; id < kEventIds; ++id) {
+                const Flag& f = b.flags[e][id];
+                if (f.set && !f.from_queue)
+                    report(Severity::Error, "UNPAIRED_FLAG", f.set_at,
+                           fmt("%s id %d is still set at the end of the kernel: set %u times, waited %u times. The next kernel on this core would start with it", event_name(e), id, f.sets, f.waits),
+                           "wait once for every set, on every path");
+            }
+        if (c.mask.counter)
+            report(Severity::Warning, "BAD_PARAMETER", c.mask.counter_at.line ? c.mask.counter_at : end, "Counter mode is still active at the end of the kernel", "call SetMaskNorm() and ResetMask()");
+        if (b.n[int(Pipe::MTE3)] > b.K[int(Pipe::S)].own[int(Pipe::MTE3)] && !c.queues)
+            report(Severity::Warning, "MISSING_SYNC", end, "the kernel ends while copies to global memory may still be under way", "end a kernel without TPipe with PipeBarrier<PIPE_ALL>()");
+    }
+    copy_core_end(c);
+    dcache_core_end(c);
+    Record r;
+    r.kind = Rec::End;
+    trace_add(r);
+}
+
+// ===== Instances
+static void add_instance(CoreKind kind, int64_t group, int sub, int ratio) {
+    auto i = std::make_unique<Instance>();
+    i->core.id = int(g->instances.size());
+    i->core.kind = kind;
+    i->core.block_group = group;
+    i->core.sub = sub;
+    i->core.block = kind == CoreKind::AIV ? group * ratio + sub : group;
+    const int physical = int(std::max(1.0, g->chip.num(kind == CoreKind::AIC || ratio > 1 ? "aic_cores" : "aiv_cores", 1)));
+    i->trace.wave = int(group / physical);
+    g->instances.push_back(std::move(i));
+}
+
+void launch_begin(const LaunchSpec& spec) {
+    if (g) for (auto& m : g->mapped) munmap(m.first, m.second);
+    if (g) for (char* s : g->free_stacks) spare_stacks().push_back(s);
+    g = std::make_unique<LaunchState>();
+    g->spec = spec;
+    g->free_stacks.swap(spare_stacks());
+    g->chip = make_chip(spec.chip);
+    static const char* keys[] = {"", "ub_bytes", "l1_bytes", "l0a_bytes", "l0b_bytes", "l0c_bytes", "bt_bytes", "fb_bytes"};
+    for (int m = 1; m < int(Mem::N); ++m) g->capacity[m] = uint32_t(std::max(0.0, g->chip.num(keys[m], 0)));
+    uint64_t device = 0x12c000000000ull;                   // a stand-in for device addresses: 512 B aligned starts
+    std::vector<GmArg> sorted = spec.gm;
+    for (size_t i = 0; i < sorted.size(); ++i) {
+        g->gm.push_back({sorted[i].base, sorted[i].bytes, sorted[i].name, sorted[i].dtype, int(i), sorted[i].workspace, device});
+        device += (sorted[i].bytes + (2u << 20)) / 512 * 512 + 512;
+    }
+    std::sort(g->gm.begin(), g->gm.end(), [](const GmBuffer& a, const GmBuffer& b) { return a.base < b.base; });
+    for (const GmBuffer& b : g->gm) g->gm_shadow.push_back(std::make_unique<Shadow>(b.workspace ? kNeverWritten : kDefined));
+    copy_launch_begin();
+    std::string line;
+    for (char c : spec.source) { if (c == '\n') { g->source_lines.push_back(line); line.clear(); } else line += c; }
+    g->source_lines.push_back(line);
+    const int type = spec.kernel_type < 0 ? int(kAivOnly) : spec.kernel_type;
+    for (int64_t b = 0; b < spec.blocks; ++b) {
+        if (type == kAicOnly || type == kMixAic10) add_instance(CoreKind::AIC, b, 0, 1);
+        else if (type == kMixAic11) { add_instance(CoreKind::AIC, b, 0, 1); add_instance(CoreKind::AIV, b, 0, 1); }
+        else if (type == kMixAic12) { add_instance(CoreKind::AIC, b, 0, 2); add_instance(CoreKind::AIV, b, 0, 2); add_instance(CoreKind::AIV, b, 1, 2); }
+        else add_instance(CoreKind::AIV, b, 0, 1);
+    }
+}
+
+static void blocked_report() {
+    std::string list;
+    int shown = 0, waiting = 0, gone = 0;
+    At first{};
+    for (auto& i : g->instances) {
+        if (i->done) { ++gone; continue; }
+        if (!i->waiting) continue;
+        ++waiting;
+        if (!first.line) first = i->waiting_at;
+        if (shown++ < 8) list += fmt("\n  block %lld%s waits in %s since %s", (long long)i->core.block, i->core.kind == CoreKind::AIC ? " (AIC)" : "", i->waiting, where(i->waiting_at).c_str());
+    }
+    if (waiting > 8) list += fmt("\n  … and %d more", waiting - 8);
+    if (gone) list += fmt("\n  %d block(s) have already returned", gone);
+    report(Severity::Error, "DEADLOCK", first, "no block can go on:" + list, "every block must reach every SyncAll equally often, and every wait needs its set");
+    g->stopped = true;
+}
+
+static void schedule() {
+    std::vector<Instance*> active;
+    size_t next = 0;
+    int in_use[2] = {0, 0};
+    auto room = [&](CoreKind k) {
+        const int have = int(std::max(1.0, g->chip.num(k == CoreKind::AIC ? "aic_cores" : "aiv_cores", 1)));
+        return in_use[int(k)] < have;
+    };
+    auto step = [&](Instance& i) {
+        fiber_resume(i);
+        if (i.done) { --in_use[int(i.core.kind)]; g->running = &i; core_release(i); g->running = nullptr; }
+    };
+    while (!g->stopped) {
+        bool moved = false;
+        while (next < g->instances.size() && !g->stopped && room(g->instances[next]->core.kind)) {
+            Instance& i = *g->instances[next++];
+            ++in_use[int(i.core.kind)];
+            g->running = &i;
+            core_begin(i);
+            active.push_back(&i);
+            step(i);
+            moved = true;
+        }
+        for (Instance* i : active) {
+            if (g->stopped) return;
+            if (i->done || !i->started || !i->ready || !i->ready()) continue;
+            i->ready = nullptr;
+            step(*i);
+            moved = true;
+        }
+        active.erase(std::remove_if(active.begin(), active.end(), [](Instance* i) { return i->done; }), active.end());
+        if (active.empty() && next == g->instances.size()) return;
+        if (moved || g->stopped) continue;
+        for (Instance* i : active) {                       // copies held back by schedule="lazy" may carry a flag
+            g->running = i;
+            moved = drain_all() || moved;
+        }
+        g->running = nullptr;
+        if (!moved) { blocked_report(); return; }
+    }
+}
+
+void run_launch(const LaunchSpec& spec, LaunchResult& out) {
+    launch_begin(spec);
+    if (spec.live) spec.live->state = 1;
+    try { schedule(); } catch (const Stopped&) {}
+    launch_end(out);
+}
+
+// ===== Driven by a front end
+void launch_throw_on_fatal(bool yes) { g->throw_on_fatal = yes; }
+
+void launch_core(int64_t block, CoreKind kind, int sub) {
+    for (auto& i : g->instances)
+        if (i->core.block == block && i->core.kind == kind && i->core.sub == sub) {
+            g->running = i.get();
+            if (!i->started) { i->started = true; core_begin(*i); }
+            return;
+        }
+}
+
+void launch_core_end() {
+    end_core();
+    Instance& i = *g->running;
+    i.done = true;
+    core_release(i);
+    g->running = nullptr;
+}
+
+void launch_end(LaunchResult& out) {
+    for (auto& i : g->instances) if (i->started && !i->done) { g->running = i.get(); core_release(*i); }
+    g->running = nullptr;
+    for (const FindingOut& f : g->findings) if (f.severity == int(Severity::Error)) out.failed = true;
+    out.text = std::move(g->text);
+    out.text_cut = g->text_cut;
+    std::sort(g->trace.cores.begin(), g->trace.cores.end(), [](const CoreTrace& a, const CoreTrace& b) { return a.core < b.core; });
+    if (!out.failed) out.timing = time_trace(g->trace, g->chip, g->spec.warm);
+    if (g->trace.truncated) out.timing.notes.push_back(fmt("the estimate covers the first %zu steps of the kernel", g->record_limit));
+    out.findings = std::move(g->findings);
+    out.ops = g->trace.ops;
+    out.files = g->trace.files;
+    out.buffers = g->buffers_out;
+    for (size_t i = 0; i < g->line_cycles.size(); ++i)
+        if (g->line_count[i]) out.scalar_lines.push_back({int(i), g->line_cycles[i], g->line_count[i]});
+}
+
+}  // namespace twin
