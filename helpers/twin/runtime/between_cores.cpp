@@ -73,6 +73,13 @@ void sync_all(bool aiv_only, bool hard, int used_cores, At at) {
     LaunchState& l = launch();
     Instance& me = *l.running;
     const int kind = aiv_only ? 1 : 0;
+    bool cube = false;
+    for (auto& i : l.instances) cube = cube || i->core.kind == CoreKind::AIC;
+    if (!aiv_only && !cube)
+        fatal("DEADLOCK", at, "SyncAll<false> waits for cube cores, and this kernel starts none: it would never return", "write SyncAll() in a kernel that runs on vector cores only");
+    if (hard && l.spec.kernel_type == 0)
+        fatal("DEADLOCK", at, "SyncAll() without workspace needs the hardware scheduler, which KERNEL_TYPE_AIV_ONLY does not start",
+              "declare KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0), or call SyncAll(gmWorkspace, ubWorkspace)");
     int needed = 0, resident = 0;
     for (auto& i : l.instances) if (!aiv_only || i->core.kind == CoreKind::AIV) { ++needed; }
     if (used_cores > 0) needed = std::min(needed, used_cores);

@@ -63,8 +63,19 @@ static bool check_event(int event, int id, At at, const char* what) {
     return true;
 }
 
+// A literal id may be one that a queue of the same TPipe holds at that moment.
+static void note_literal_id(int event, int id, At at) {
+    LaunchState& l = launch();
+    if (!core().queues || !l.spec.checks || !l.literal_ids.insert(at.line).second) return;
+    const std::string text = argument_at(at, "SetFlag", 0);
+    if (text.empty() || (text.find_first_not_of("0123456789") != std::string::npos && text.find("EVENT_ID") == std::string::npos)) return;
+    report(Severity::Warning, "EVENT_ID", at, fmt("SetFlag<%s>(%s) names its event id %d literally: a queue of this kernel may hold the same id", event_name(event), text.c_str(), id),
+           fmt("take it from GetTPipePtr()->FetchEventID(HardEvent::%s)", event_name(event)));
+}
+
 void set_flag(int event, int id, At at, bool from_queue) {
     if (!check_event(event, id, at, "SetFlag")) return;
+    if (!from_queue) note_literal_id(event, id, at);
     const Pipe a = event_source(event);
     if (a == event_target(event)) { pipe_barrier(a, at); return; }
     Scoreboard& b = board();

@@ -1,0 +1,21 @@
+// What the launch code and the engine call in the data movement topic (copy_*.cpp, dcache.cpp).
+#pragma once
+#include <string>
+
+#include "engine.h"
+
+namespace twin {
+
+// Start of a launch: forgets cache lines and copy statistics of the previous one.
+void copy_launch_begin();
+// End of a core's program: an atomic mode left on, notes about small and unaligned copies.
+void copy_core_end(Core& c);
+// End of a core's program: dirty lines of its data cache reach GM.
+void dcache_core_end(Core& c);
+// A DMA instruction of core c reads or writes [p, p + bytes) of GM: meets the data caches of all cores.
+void dcache_gm_dma(Core& c, const void* p, uint64_t bytes, bool write, At at);
+// When a LocalTensor starts inside a row that DataCopyPad had laid out on a 32 B boundary: "row 1 starts at element 16, not 9".
+// "" otherwise. For the messages of unaligned operands.
+std::string row_hint(const LocalRef& t, DType type);
+
+}  // namespace twin

@@ -1,0 +1,156 @@
+#include "runner_request.h"
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <new>
+#include <sstream>
+
+namespace twin {
+
+namespace {
+struct Header { uint32_t magic, fds; uint64_t bytes; };
+constexpr uint32_t kMagic = 0x51524E52;
+constexpr int kMaxFds = 200;
+}  // namespace
+
+Request::~Request() {
+    for (int fd : fds) close(fd);
+    if (live_) munmap(static_cast<void*>(live_), kHeaderBytes);
+}
+
+bool Request::read_all(int socket, char* to, uint64_t bytes) {
+    while (bytes > 0) {
+        ssize_t n = recv(socket, to, bytes, 0);
+        if (n <= 0) return false;
+        to += n;
+        bytes -= uint64_t(n);
+    }
+    return true;
+}
+
+bool Request::receive(int socket) {
+    Header h{};
+    iovec io{&h, sizeof h};
+    alignas(cmsghdr) char control[CMSG_SPACE(kMaxFds * sizeof(int))];
+    msghdr m{};
+    m.msg_iov = &io;
+    m.msg_iovlen = 1;
+    m.msg_control = control;
+    m.msg_controllen = sizeof control;
+    if (recvmsg(socket, &m, 0) != sizeof h || h.magic != kMagic) return false;
+    for (cmsghdr* c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
+        if (c->cmsg_type != SCM_RIGHTS) continue;
+        size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        fds.resize(n);
+        std::memcpy(fds.data(), CMSG_DATA(c), n * sizeof(int));
+    }
+    if (fds.size() != h.fds || h.fds < 2) return false;
+    data_.resize(h.bytes);
+    return read_all(socket, data_.data(), h.bytes) && parse();
+}
+
+bool Request::parse() {
+    const char* end = "\nend\n";
+    const std::string text(data_.begin(), data_.end());
+    size_t stop = text.find(end);
+    if (stop == std::string::npos) return false;
+    blob_ = stop + std::strlen(end);
+    std::istringstream lines(text.substr(0, stop));
+    std::string s;
+    while (std::getline(lines, s)) {
+        size_t space = s.find(' ');
+        if (space == std::string::npos) return false;
+        if (!line(s.substr(0, space), s.substr(space + 1))) return false;
+    }
+    return blob_ <= data_.size();
+}
+
+uint64_t Request::take_blob(uint64_t bytes) {
+    uint64_t at = blob_;
+    blob_ += bytes;
+    return at;
+}
+
+bool Request::line(const std::string& key, std::string rest) {
+    std::istringstream in(rest);
+    auto grow = [this](int arg) { if (arg >= int(pointers.size())) pointers.resize(arg + 1, nullptr); };
+    if (key == "kernel") kernel = rest;
+    else if (key == "entry") entry = rest;
+    else if (key == "file") spec_.file = rest;
+    else if (key == "source") {
+        uint64_t n = std::stoull(rest), at = take_blob(n);
+        if (at + n > data_.size()) return false;
+        spec_.source.assign(data_.data() + at, n);
+    }
+    else if (key == "first_line") in >> spec_.first_line;
+    else if (key == "blocks") in >> spec_.blocks;
+    else if (key == "kernel_type") in >> spec_.kernel_type;
+    else if (key == "checks") in >> spec_.checks;
+    else if (key == "lazy") in >> spec_.lazy;
+    else if (key == "strict_sync") in >> spec_.strict_sync;
+    else if (key == "warm") in >> spec_.warm;
+    else if (key == "seed") in >> spec_.seed;
+    else if (key == "tiling_key") in >> spec_.tiling_key;
+    else if (key == "memory_bytes") in >> memory_bytes;
+    else if (key == "output_bytes") in >> output_bytes;
+    else if (key == "timeout") in >> timeout_seconds;
+    else if (key == "keep") in >> keep;
+    else if (key == "chip") {
+        size_t space = rest.find(' ');
+        spec_.chip[rest.substr(0, space)] = space == std::string::npos ? "" : rest.substr(space + 1);
+    }
+    else if (key == "map") {            // id, descriptor (-1 known or anonymous), file offset, bytes, access, keep
+        Mapping m;
+        int fd = -1, access = 0;
+        in >> m.id >> fd >> m.file_offset >> m.bytes >> access >> m.keep;
+        if (fd >= int(fds.size())) return false;
+        m.fd = fd < 0 ? -1 : fds[fd];
+        m.access = static_cast<Access>(access);
+        maps.push_back(m);
+    }
+    else if (key == "unmap") { int64_t id = -1; in >> id; unmap.push_back(id); }
+    else if (key == "watch") { Watch w{}; in >> w.mapping >> w.offset >> w.bytes; watches.push_back(w); }
+    else if (key == "gm") {             // argument, mapping, offset, bytes, dtype, workspace, name
+        Gm g{};
+        in >> g.arg >> g.mapping >> g.offset >> g.bytes >> g.dtype >> g.workspace >> g.name;
+        if (g.mapping >= int(maps.size())) return false;
+        grow(g.arg);
+        gm.push_back(g);
+    }
+    else if (key == "null") { int arg = 0; in >> arg; grow(arg); return !in.fail(); }
+    else if (key == "value") {
+        Value v{};
+        in >> v.arg >> v.bytes;
+        v.offset = take_blob(v.bytes);
+        grow(v.arg);
+        values.push_back(v);
+    }
+    else return false;
+    return true;
+}
+
+void Request::fill(LaunchSpec& spec) const { spec = spec_; }
+
+LiveHeader* Request::live() {
+    if (live_) return live_;
+    void* p = mmap(nullptr, kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
+    live_ = p == MAP_FAILED ? nullptr : static_cast<LiveHeader*>(p);
+    return live_;
+}
+
+void** Request::argument_pointers() {
+    arguments_.clear();
+    for (void*& p : pointers) arguments_.push_back(&p);
+    for (const Value& v : values) {
+        // The blob lies anywhere in the request; structs want their alignment.
+        void* copy = ::operator new(v.bytes ? v.bytes : 1, std::align_val_t(64));
+        std::memcpy(copy, data_.data() + v.offset, v.bytes);
+        arguments_[v.arg] = copy;
+    }
+    return arguments_.data();
+}
+
+}  // namespace twin

@@ -1,0 +1,92 @@
+#include "timing_fluid.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace twin {
+
+namespace {
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kTogether = 1e-6;    // ns: copies that end this close end together
+struct Later {
+    template <class J> bool operator()(const J& a, const J& b) const { return a.end != b.end ? a.end > b.end : a.id > b.id; }
+};
+}  // namespace
+
+void Fluid::add(double work, const Demand& demand, int job) {
+    auto c = std::find_if(classes_.begin(), classes_.end(), [&](const Class& k) { return k.demand == demand; });
+    if (c == classes_.end()) {
+        classes_.emplace_back();
+        c = classes_.end() - 1;
+        c->demand = demand;
+    }
+    c->heap.push_back({c->done + work, job});
+    std::push_heap(c->heap.begin(), c->heap.end(), Later());
+    ++jobs_;
+    stale_ = true;
+}
+
+// The share of one resource that everybody may take: those who ask for less leave the rest to the others.
+double Fluid::level(double Demand::*resource, double capacity) {
+    double asked = 0;
+    for (const Class& c : classes_) asked += c.demand.*resource * c.speed * double(c.heap.size());
+    if (asked <= capacity) return kInfinity;
+    double level = 0;
+    for (;;) {
+        double small = 0, large = 0;
+        for (const Class& c : classes_) {
+            const double want = c.demand.*resource * c.speed, n = double(c.heap.size());
+            if (want <= level) small += want * n; else large += n;
+        }
+        const double higher = (capacity - small) / large;
+        if (higher <= level * (1 + 1e-12)) return level;
+        level = higher;
+    }
+}
+
+void Fluid::share() {
+    stale_ = false;
+    for (Class& c : classes_) c.speed = 1;
+    // HBM first: it is the scarce one. A second resource can only slow down what is left.
+    const struct { double Demand::*resource; double capacity; } order[] = {
+        {&Demand::hbm, capacity_.hbm}, {&Demand::l2_read, capacity_.l2_read}, {&Demand::l2_write, capacity_.l2_write}};
+    for (const auto& r : order) {
+        const double share = level(r.resource, r.capacity);
+        if (share == kInfinity) continue;
+        for (Class& c : classes_)
+            if (c.demand.*r.resource * c.speed > share) c.speed = share / (c.demand.*r.resource);
+    }
+}
+
+double Fluid::next() {
+    if (stale_) share();
+    double soonest = kInfinity;
+    for (const Class& c : classes_) soonest = std::min(soonest, now_ + (c.heap.front().end - c.done) / c.speed);
+    return std::max(soonest, now_);
+}
+
+void Fluid::advance(double time) {
+    if (time <= now_) return;
+    if (stale_) share();
+    for (Class& c : classes_) c.done += (time - now_) * c.speed;
+    now_ = time;
+}
+
+void Fluid::finished(std::vector<int>& out) {
+    out.clear();
+    for (size_t i = 0; i < classes_.size();) {
+        Class& c = classes_[i];
+        while (!c.heap.empty() && c.heap.front().end <= c.done + kTogether) {
+            out.push_back(c.heap.front().id);
+            std::pop_heap(c.heap.begin(), c.heap.end(), Later());
+            c.heap.pop_back();
+        }
+        if (c.heap.empty()) classes_.erase(classes_.begin() + long(i)); else ++i;
+    }
+    if (out.empty()) return;
+    jobs_ -= int(out.size());
+    stale_ = true;
+    std::sort(out.begin(), out.end());
+}
+
+}  // namespace twin

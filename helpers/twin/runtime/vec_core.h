@@ -1,0 +1,90 @@
+// Vector instructions inside the runtime: what a call becomes after its checks, and the loops that carry it out.
+#pragma once
+#include "engine.h"
+#include "twin/abi_vec.h"
+
+// A loop whose iterations are independent although the pointers may be equal: dst == src is normal practice.
+#if defined(__clang__)
+#define TW_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define TW_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define TW_INDEPENDENT
+#endif
+
+namespace twin {
+
+// The scalar operand and the modes, ready for the loops.
+struct VecScalar {
+    uint64_t bits = 0;
+    float f = 0;              // the scalar as float (half, bfloat16, float)
+    float deq = 1;            // DEQSCALE
+    int32_t deq_offset = 0;
+    uint8_t mode = 0;         // RoundMode, roundEn
+    uint8_t saturate = 0;     // half results clamp
+    uint8_t wrap = 0;         // conversions to integers keep the low bits
+};
+
+// n contiguous elements. dst may equal a or b. What reads dst (multiply-add) finds its old value there.
+using VecFn = void (*)(void* dst, const void* a, const void* b, int64_t n, const VecScalar& s);
+
+// One row of the dispatch table; fn == nullptr: the combination does not exist.
+struct VecKernel {
+    VecFn fn = nullptr;
+    bool reads_dst = false;
+    bool may_overflow = false;    // can turn finite inputs into inf or NaN
+};
+struct VecKey { VecOp op; DType type, from; uint8_t mode; bool saturate; };
+VecKernel vec_unary_kernel(const VecKey& k);
+VecKernel vec_binary_kernel(const VecKey& k);
+VecKernel vec_fused_kernel(const VecKey& k);
+VecKernel vec_scalar_kernel(const VecKey& k);
+VecKernel vec_cast_kernel(const VecKey& k);
+VecKernel vec_duplicate_kernel(const VecKey& k);
+
+// A checked call: everything its loop needs, by value, since the instruction may run later.
+struct VecPlan {
+    VecFn fn = nullptr;
+    uint32_t at[3] = {};          // UB byte address of dst, src0, src1
+    int32_t blk[3] = {1, 1, 1}, rep[3] = {8, 8, 8};   // strides in blocks
+    uint8_t size[3] = {};         // bytes of one element (of a pair for int4b_t)
+    uint8_t sources = 0;
+    bool contiguous = true;       // one run of `total` elements in every operand
+    bool reads_dst = false, numeric = false, saturate = false;
+    uint8_t op = 0;
+    DType type = DType::None, from = DType::None;
+    uint32_t lanes = 0;           // per repeat
+    uint32_t repeats = 1;
+    uint32_t first = 0;           // lanes 0..first-1 take part; 0 = look at `mask`
+    uint32_t tail = 0;            // lanes of the last repeat in counter mode; 0 = as the others
+    int64_t total = 0;
+    uint64_t mask[2] = {0, 0};
+    VecScalar s;
+};
+void vec_run(Core& c, const Instr& in);                      // Body: reads a VecPlan
+
+// Elements that take part, after the mask state machine.
+struct VecExtent {
+    bool contiguous = false, counter = false;
+    uint32_t repeats = 0, first = 0, tail = 0;
+    uint64_t mask[2] = {0, 0};
+    int64_t total = 0;                                       // elements of the instruction
+};
+// Applies the call's mask to the registers of the core; false: nothing to do (reported if it is a mistake).
+bool vec_extent(const VecCall& c, uint32_t lanes, VecExtent& e);
+
+// vec_check.cpp
+const char* dtype_name(DType t);
+const char* vec_op_name(VecOp op);
+bool vec_check_operands(const VecCall& c, const VecPlan& p, const VecExtent& e);   // position, alignment, strides, overlap
+float vec_slope(const VecPlan& p, float s1, int& worst_group);                     // cycles per repeat with bank conflicts
+std::string operand_text(const VecCall& c, int operand);                           // "src0 xLocal[1]"
+
+// vec_numeric.cpp: inf and NaN that are born here
+bool any_nonfinite(DType t, const void* p, int64_t n);
+struct VecOperands { const void *dst, *old, *a, *b; };
+void report_born(Core& c, const Instr& in, const VecPlan& p, int64_t element, uint64_t address, const VecOperands& v, int64_t index);
+// Index of the first element that is inf or NaN although all its inputs are finite, -1 if none.
+int64_t first_born(const VecPlan& p, const VecOperands& v, int64_t n);
+
+}  // namespace twin
