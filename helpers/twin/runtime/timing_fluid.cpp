@@ -7,7 +7,8 @@ namespace twin {
 
 namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kTogether = 1e-6;    // ns: copies that end this close end together
+// Copies that end this close (ns) end together; more than the rounding of a long run, far less than a cycle.
+double together(double now) { return 1e-6 + now * 1e-14; }
 struct Later {
     template <class J> bool operator()(const J& a, const J& b) const { return a.end != b.end ? a.end > b.end : a.id > b.id; }
 };
@@ -38,6 +39,7 @@ double Fluid::level(double Demand::*resource, double capacity) {
             const double want = c.demand.*resource * c.speed, n = double(c.heap.size());
             if (want <= level) small += want * n; else large += n;
         }
+        if (large == 0) return level;
         const double higher = (capacity - small) / large;
         if (higher <= level * (1 + 1e-12)) return level;
         level = higher;
@@ -74,9 +76,10 @@ void Fluid::advance(double time) {
 
 void Fluid::finished(std::vector<int>& out) {
     out.clear();
+    const double slack = together(now_);
     for (size_t i = 0; i < classes_.size();) {
         Class& c = classes_[i];
-        while (!c.heap.empty() && c.heap.front().end <= c.done + kTogether) {
+        while (!c.heap.empty() && c.heap.front().end <= c.done + slack) {
             out.push_back(c.heap.front().id);
             std::pop_heap(c.heap.begin(), c.heap.end(), Later());
             c.heap.pop_back();
