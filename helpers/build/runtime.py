@@ -21,11 +21,11 @@ _COMMON = ("-std=c++17", "-march=native", "-ffp-contract=off", "-fPIC", "-Wall",
 RUNTIME_FLAGS = _COMMON + ("-O3", "-g1")
 # Narrowing in braces is normal kernel code (CANN switches the error off too); the twin checks values at run time.
 # -O1: kernels are thin calls into the library, more would only make the cell wait.
-KERNEL_FLAGS = _COMMON + ("-O1", "-Wno-narrowing", "-Wno-unknown-pragmas", "-Wno-attributes",
+KERNEL_FLAGS = _COMMON + ("-O1", "-fvisibility=hidden", "-Wno-narrowing", "-Wno-unknown-pragmas", "-Wno-attributes",
                           "-Wno-unused-function", "-Wno-unused-parameter")
 _ZIG_FLAGS = ("-fno-sanitize=undefined",)      # zig switches traps on by itself
 _CLANG_FLAGS = ("-Wno-c++11-narrowing", "-Wno-unknown-attributes", "-Wno-unused-const-variable")
-PREFIX = '#include "kernel_operator.h"\n#include "twin/entry.h"\n'
+PREFIX = "twin/cell.h"                         # read before every kernel text
 
 Progress = Callable[[str, int, int], None]     # what, steps done, steps in all
 
@@ -121,14 +121,16 @@ def precompiled(defines: tuple[str, ...] = (), cache: Cache | None = None, compi
     """Options that put the twin's headers before a kernel, precompiled where the compiler can do it."""
     cache, compiler = cache or Cache(), compiler or find()
     flags = (*kernel_flags(compiler), f"-I{twin.INCLUDE}", *defines)
-    full = key("pch", "\0".join(flags), compiler.identity, twin.header_digest(), PREFIX)
+    full = key("pch", "\0".join(flags), compiler.identity, twin.header_digest())
+    source = twin.INCLUDE / PREFIX
 
     def make(folder: Path) -> dict:
-        header = folder / "cell.h"
-        header.write_text(PREFIX)
-        output = folder / ("cell.h.gch" if compiler.kind == "gcc" else "cell.h.pch")
-        stable = () if compiler.kind == "gcc" else ("-Xclang", "-fno-pch-timestamp")
-        out = compiler.run([*flags, *stable, "-x", "c++-header", header, "-o", output])
+        # g++ looks for cell.h.gch beside the cell.h it is told to include; clang takes the .pch by name and refers to its source
+        gcc = compiler.kind == "gcc"
+        (folder / "cell.h").write_text(f'#include "{PREFIX}"\n')
+        output = folder / ("cell.h.gch" if gcc else "cell.h.pch")
+        stable = () if gcc else ("-Xclang", "-fno-pch-timestamp")
+        out = compiler.run([*flags, *stable, "-x", "c++-header", folder / "cell.h" if gcc else source, "-o", output])
         if out.returncode or not output.exists():
             # Without it a cell builds too, only slower; a faulty header shows its messages there.
             output.unlink(missing_ok=True)
@@ -136,9 +138,9 @@ def precompiled(defines: tuple[str, ...] = (), cache: Cache | None = None, compi
         return {"precompiled": True}
 
     entry = cache.build(full, "pch", make, f"precompiled header, {compiler}")
-    if compiler.kind != "gcc" and entry.meta["info"].get("precompiled"):
-        return ("-include-pch", str(entry / "cell.h.pch"))
-    return ("-include", str(entry / "cell.h"))
+    if compiler.kind == "gcc":
+        return ("-include", str(entry / "cell.h"))
+    return ("-include-pch", str(entry / "cell.h.pch")) if entry.meta["info"].get("precompiled") else ("-include", str(source))
 
 
 def print_progress(stream) -> Progress:

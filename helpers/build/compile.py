@@ -1,0 +1,163 @@
+"""One cell to one shared object."""
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import CompileError, Finding, with_source
+from . import diagnose, lint, runtime, source, twin
+from .cache import Cache, key
+from .compiler import Compiler, find
+
+LIBRARY = "kernel.so"
+TEXT = "kernel.cpp"
+_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Built:
+    """A kernel text that compiled."""
+    path: Path                                  # the shared object
+    entries: tuple[source.EntryPoint, ...]
+    text: str                                   # the learner's text
+    label: str                                  # the file name that its lines carry
+    first_line: int
+    runtime: runtime.Runtime
+    warnings: tuple[Finding, ...] = ()
+
+
+def build(text: str, *, label: str = "<kernel>", first_line: int = 1, name: str | None = None, arch: int = 2201,
+          include=(), defines: dict | None = None, tiling: str = "", folder: Path | None = None,
+          cache: Cache | None = None, compiler: Compiler | None = None) -> Built:
+    """Compiles a kernel text; CompileError says in the learner's lines what to change.
+
+    name: the kernel asked for ("k", or "k<half>" for an instance of a template).
+    folder: where #include "…" of the text looks first.
+    """
+    cache, compiler = cache or Cache(), compiler or find()
+    text = text.replace("\r\n", "\n")
+    wanted = (name,) if name and "<" in name else ()
+    macros = {k: _number(v) for k, v in (defines or {}).items()}
+    found = source.scan(text, wanted, macros, arch)
+    _require_entries(found, name, text, label, first_line)
+    side = _core_side(found, text)
+    findings = lint.check(text, first_line, macros)
+    if any(f.severity == "error" for f in findings):
+        raise CompileError(_headline(label, findings), findings[:diagnose.SHOWN])
+
+    whole = source.generate(found, label, first_line, _macro_lines(defines or {}) + side, tiling)
+    search = tuple(Path(p).resolve() for p in ([folder] if folder else []) + list(include))
+    twin_runtime = runtime.ensure(cache=cache, compiler=compiler)
+    prefix = _prefix(found, arch, cache, compiler)
+    flags = (*runtime.kernel_flags(compiler), *prefix, f"-I{twin.INCLUDE}", *arch_flags(arch),
+             *(part for p in search for part in ("-iquote", str(p))), *(f"-I{Path(p).resolve()}" for p in include))
+    link = ("-shared", "-Wl,-Bsymbolic", "-Wl,--no-undefined", f"-Wl,-rpath,{twin_runtime.folder}")
+    others = twin.included(whole.encode(), Path("/nonexistent"), search) if search else {}
+    full = key("kernel", whole, "\0".join(flags + link), compiler.identity, str(arch), twin.header_digest(),
+               twin_runtime.key, twin.digest(others))
+
+    def make(scratch: Path) -> dict:
+        (scratch / TEXT).write_text(whole)
+        command = [*flags, *diagnose.flags(compiler), scratch / TEXT, *link, twin_runtime.library, "-o", scratch / LIBRARY]
+        done = _run(compiler, command, label)
+        if done.returncode and "-include-pch" in command and re.search(r"PCH file|AST file|precompiled", done.stdout):
+            done = _run(compiler, _without_pch(command), label)   # the compiler was updated in place
+        (scratch / "build.log").write_text(done.stdout)
+        if done.returncode:
+            errors, more = diagnose.errors(done.stdout, label, text, first_line, found.renamed)
+            raise CompileError(_headline(label, errors, more), errors, done.stdout)
+        return {"label": label}
+
+    entry = cache.build(full, "kernel", make, ", ".join(e.name for e in found.entries))
+    warnings = tuple(with_source(f, text, first_line) for f in findings)
+    return Built(entry / LIBRARY, found.entries, text, label, first_line, twin_runtime, warnings)
+
+
+def _run(compiler: Compiler, command, label: str):
+    try:
+        return compiler.run(command, timeout=_SECONDS)
+    except subprocess.TimeoutExpired:
+        finding = Finding("TIMEOUT", "error", None, f"The compiler was stopped after {_SECONDS} s.",
+                          "Look for a template that instantiates itself, or a very large constant array.")
+        raise CompileError(_headline(label, [finding]), [finding]) from None
+
+
+def _without_pch(command: list) -> list:
+    at = command.index("-include-pch")
+    return [*command[:at], "-include", str(twin.INCLUDE / runtime.PREFIX), *command[at + 2:]]
+
+
+def arch_flags(arch: int) -> tuple[str, ...]:
+    """What the device compiler predefines, and the marks of the CPU mode in which the twin runs kernels."""
+    return (f"-D__NPU_ARCH__={arch}", "-D__CCE_KT_TEST__=1", "-DASCENDC_CPU_DEBUG=1")
+
+
+def _prefix(found: source.Scan, arch: int, cache: Cache, compiler: Compiler) -> tuple[str, ...]:
+    # A macro set before the first #include may change the headers: then they must be read after it.
+    steering = [m for m in found.early_defines if not m.startswith("__")]
+    if steering:
+        headers = b"\n".join(p.read_bytes() for p in twin.INCLUDE.rglob("*.h")).decode(errors="replace")
+        if any(re.search(rf"\b{re.escape(m)}\b", headers) for m in steering):
+            return ()
+    return runtime.precompiled(arch_flags(arch), cache, compiler)
+
+
+def _require_entries(found: source.Scan, name: str | None, text: str, label: str, first_line: int) -> None:
+    def fail(message: str, hint: str, line: int | None = None) -> None:
+        finding = with_source(Finding("COMPILE", "error", None if line is None else first_line + line, message, hint), text, first_line)
+        raise CompileError(_headline(label, [finding]), [finding])
+
+    if not re.search(r"^[ \t]*#[ \t]*include\b", text, re.M):
+        fail('The text includes no header, so no Ascend C name is known in it.', 'Put #include "kernel_operator.h" at the top.')
+    names = [e.name for e in found.entries]
+    if name and name not in names:
+        match = [t for t in found.templates if t.name == name.split("<")[0].strip()]
+        if match:
+            example = ", ".join("half" if p.split()[0] in ("typename", "class") else "1" for p in match[0].template_params)
+            fail(f"{name} is a kernel template: it runs once its arguments are named.", f'name="{name}<{example}>"', match[0].line)
+        known = ", ".join([*names, *(f"{t.name}<…>" for t in found.templates)]) or "none"
+        fail(f"There is no kernel {name} in this text. Kernels here: {known}.", "Use one of these names, or mark the function __global__ __aicore__.")
+    if not found.entries:
+        if found.templates:
+            first = found.templates[0]
+            example = ", ".join("half" if p.split()[0] in ("typename", "class") else "1" for p in first.template_params)
+            fail(f"{first.name} is a kernel template: it runs once its arguments are named.", f'name="{first.name}<{example}>"', first.line)
+        fail("No kernel was found: nothing in this text is marked __global__.",
+             'extern "C" __global__ __aicore__ void my_kernel(GM_ADDR x, …) { … }')
+
+
+def _core_side(found: source.Scan, text: str) -> str:
+    """The device compiles a file once per core kind and tells by macro which; the twin compiles it once."""
+    if not re.search(r"\b__DAV_(C220_)?(CUBE|VEC)__\b", text):
+        return ""
+    kinds = {"vector" if e.kernel_type in (0, 2) else "cube" if e.kernel_type in (1, 3) else "both" for e in found.entries}
+    if kinds == {"vector"}:
+        return "#define __DAV_C220_VEC__ 1\n#define __DAV_VEC__ 1\n"
+    if kinds == {"cube"}:
+        return "#define __DAV_C220_CUBE__ 1\n#define __DAV_CUBE__ 1\n"
+    finding = Finding("UNSUPPORTED_API", "error", None, "This kernel tells cube from vector code by __DAV_C220_CUBE__ / __DAV_C220_VEC__.",
+                      "Use if ASCEND_IS_AIC { … } and if ASCEND_IS_AIV { … }: it means the same and runs here too.")
+    raise CompileError(_headline("", [finding]), [finding])
+
+
+def _macro_lines(defines: dict) -> str:
+    return "".join(f"#define {name} {_macro(value)}\n" for name, value in sorted(defines.items()))
+
+
+def _macro(value) -> str:
+    return "1" if value is True else "0" if value is False else "" if value is None else str(value)
+
+
+def _number(value) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return 1
+
+
+def _headline(label: str, findings, more: int = 0) -> str:
+    count = len(findings) + more
+    shown = f" (the first {len(findings)} shown)" if more else ""
+    return f"The kernel was not built: {count} error{'' if count == 1 else 's'}{shown}."

@@ -1,0 +1,244 @@
+"""What compiler messages mean in Ascend C, and one concrete thing to change."""
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from . import twin
+
+# Names that are global in CANN, although most of the API lives in namespace AscendC.
+_GLOBAL = re.compile(r"^(EVENT_ID\d|event_t|pipe_t|PIPE_\w+|GetTPipePtr|GetSysWorkSpacePtr|CubeFormat|QuantMode_t|pad_t|GM_ADDR|half|bfloat16_t)$")
+
+
+@dataclass(frozen=True)
+class Explained:
+    code: str
+    message: str
+    hint: str = ""
+
+
+def explain(said: str, notes: list[str], source: str) -> Explained | None:
+    """Plain words for one message; None for a message that only follows from another one."""
+    said = said.replace("\u2018", "'").replace("\u2019", "'")
+    for pattern, rule in _RULES:
+        match = re.search(pattern, said)
+        if match:
+            return rule(match, notes, source)
+    return Explained("COMPILE", _sentence(plain(said)), "")
+
+
+# ---- how a type or a message reads
+_TYPES = [(r"\b(?:struct|class|enum) ", ""), (r"\bAscendC::", ""), (r"\btwin::", ""), (r"\b_Float16\b", "half"), (r"\s*\{aka [^{}]*\}", ""), (r"\s*\(aka '[^']*'\)", ""),
+          (r"\blong unsigned int\b|\bunsigned long\b", "uint64_t"), (r"\blong int\b|\blong\b", "int64_t"),
+          (r"\bshort unsigned int\b|\bunsigned short\b", "uint16_t"), (r"\bshort int\b|\bshort\b", "int16_t"),
+          (r"\bunsigned char\b", "uint8_t"), (r"\bsigned char\b", "int8_t"), (r"\bunsigned int\b", "uint32_t"),
+          (r"TPosition::", ""), (r"\(TPosition\)", ""), (r"<unresolved overloaded function type>", "a function")]
+
+
+def plain(text: str) -> str:
+    for pattern, better in _TYPES:
+        text = re.sub(pattern, better, text)
+    return text
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
+@lru_cache(maxsize=4)
+def _names(_digest: str) -> tuple[str, ...]:
+    names: set[str] = set()
+    for header in twin.INCLUDE.rglob("*.h"):
+        for ruler in re.findall(r"^// ---- (.+)$", header.read_text(errors="replace"), re.M):
+            names.update(re.findall(r"\b[A-Za-z_]\w*", re.sub(r"\(.*?\)|<.*?>", "", ruler)))
+    return tuple(sorted(names))
+
+
+def api_names() -> tuple[str, ...]:
+    """Every API the twin knows, read from the ruler lines of its headers."""
+    return _names(twin.header_digest())
+
+
+def _nearest(name: str) -> str:
+    near = difflib.get_close_matches(name, api_names(), 1, 0.75)
+    return near[0] if near else ""
+
+
+# ---- rules
+def _static_assert(match, notes, source):
+    text = match[1].strip().strip('"').strip()
+    code = re.match(r"([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*):\s+(.*)", text, re.S)
+    name, text = (code[1], code[2]) if code else ("UNSUPPORTED_TYPE", text)
+    text, _, hint = text.partition(" Fix: ")
+    return Explained(name, _sentence(text), hint)
+
+
+def _unknown(match, notes, source):
+    name, suggestion = match["name"], match.groupdict().get("near")
+    if _GLOBAL.match(name) or name in ("__aicore__", "__global__", "__gm__", "GlobalTensor", "LocalTensor", "TPipe", "TQue"):
+        if name in ("GM_ADDR", "__aicore__", "__global__", "__gm__", "half"):
+            return Explained("COMPILE", f"{name} is not known here.", 'Put #include "kernel_operator.h" at the top of the text.')
+    if name == "GET_TILING_DATA" or "TilingData" in name or name.startswith("twDefaultTiling"):
+        return _tiling(match, notes, source)
+    if name in api_names() and not _GLOBAL.match(name):
+        return Explained("COMPILE", f"{name} is not known here: it lives in namespace AscendC.",
+                         f"Write AscendC::{name}, or put using namespace AscendC; after the includes.")
+    near = _nearest(name)
+    if re.search(rf"\b{re.escape(name)}\s*(?:<[^;]*>)?\s*\(", source) and name[:1].isupper():
+        return Explained("UNSUPPORTED_API", f"{name} is not a function the twin knows.",
+                         f"The nearest name is {near}." if near else "If it is an Ascend C function, it is not modelled yet: see the API table.")
+    near = suggestion or near
+    return Explained("COMPILE", f"{name} is not declared here.", f"Did you mean {near}?" if near else "Declare it before this line, or check the spelling.")
+
+
+def _not_in_namespace(match, notes, source):
+    name, space = match["name"], match["space"]
+    if space == "AscendC":
+        if _GLOBAL.match(name):
+            return Explained("COMPILE", f"{name} is a global name, it is not in namespace AscendC.", f"Write {name} without AscendC:: .")
+        near = _nearest(name)
+        return Explained("UNSUPPORTED_API", f"AscendC::{name} is not a name the twin knows.",
+                         f"The nearest name is AscendC::{near}." if near else "If it is an Ascend C function, it is not modelled yet: see the API table.")
+    return Explained("COMPILE", f"{space} has no member {name}.", "Check the spelling.")
+
+
+def _no_member(match, notes, source):
+    kind, name = plain(match["type"]), match["name"]
+    if name == "GetOriginShape" or name == "GetStorageShape":
+        return Explained("COMPILE", f"{kind} has no {name}.", "GetInputShape(i) returns a pointer: GetInputShape(i)->GetStorageShape().GetDim(d).")
+    near = match.groupdict().get("near")
+    return Explained("COMPILE", f"{kind} has no member {name}.", f"Did you mean {near}?" if near else "Check the spelling.")
+
+
+def _no_match(match, notes, source):
+    call = match["call"]
+    name = re.sub(r"<.*", "", re.split(r"[(<]", call)[0]).split("::")[-1].strip()
+    types = _argument_types(call)
+    notes = [plain(n) for n in notes]
+    if name.startswith("DataCopy") and (sum("GlobalTensor" in t for t in types[:2]) == 2 or (not types and _both_global(source, notes))):
+        return Explained("WRONG_POSITION", f"{name} from GM to GM: both operands are GlobalTensor, and there is no such path.",
+                         "Stage the data in UB: copy GM -> LocalTensor, then LocalTensor -> GM.")
+    for note in notes:
+        conflict = re.search(r"deduced conflicting types for parameter '(?:const )?(\w+)' \('([^']+)'(?: and | vs\. )'([^']+)'\)", note)
+        if conflict:
+            first, second = conflict[2], conflict[3]
+            if "Tensor" not in second:
+                return Explained("UNSUPPORTED_TYPE", f"{name} takes a scalar of the tensor's type: {first} here, but it got {second}.",
+                                 f"Cast the scalar: static_cast<{first}>(…).")
+            return Explained("UNSUPPORTED_TYPE", f"The operands of {name} have two types, {first} and {second}.", "Cast one of them with Cast first.")
+    counts = sorted({int(c) for n in notes for c in re.findall(r"(?:candidate expects|requires)(?: at least)? (\d+) argument", n)})
+    extra = f" Forms of {name} take {_or(counts)} arguments." if counts and len(types) not in counts else ""
+    if types:
+        return Explained("COMPILE", f"No form of {name} takes these {len(types)} arguments: ({', '.join(types)}).{extra}",
+                         "Compare with the API table: order, types and number of the arguments.")
+    return Explained("COMPILE", f"No form of {name} takes these arguments.{extra}", "Compare with the API table: order, types and number of the arguments.")
+
+
+def _both_global(source: str, notes: list[str]) -> bool:
+    """clang names no types: its notes say that each form wanted a LocalTensor in one place and got a GlobalTensor."""
+    two = re.search(r"\w+\s*\(\s*(\w+)[^,()]*,\s*(\w+)", source)
+    mismatch = any("match 'LocalTensor' against 'GlobalTensor'" in n for n in notes)
+    return mismatch and not any("match 'GlobalTensor' against 'LocalTensor'" in n for n in notes) and bool(two)
+
+
+def _argument_types(call: str) -> list[str]:
+    start = call.find("(")
+    if start < 0:
+        return []
+    inner, depth, part, parts = call[start + 1:call.rfind(")")], 0, "", []
+    for c in plain(inner):
+        depth += (c in "<([{") - (c in ">)]}")
+        if c == "," and depth == 0:
+            parts.append(part)
+            part = ""
+        else:
+            part += c
+    parts = [p.strip().rstrip("&").strip() for p in [*parts, part] if p.strip()]
+    return ["{…}" if p.startswith("<brace") else p for p in parts]
+
+
+def _or(counts) -> str:
+    return " or ".join(map(str, counts))
+
+
+def _tiling(match, notes, source):
+    return Explained("COMPILE", "GET_TILING_DATA needs to know the tiling struct, and this text declares none.",
+                     "Give it with tiling=…, or declare the struct before the kernel, or take it as a kernel parameter by value.")
+
+
+def _expected(match, notes, source):
+    what, where = match["what"], match["where"] or ""
+    if "end of input" in where or what == "'}'":
+        return Explained("COMPILE", "The text ends inside an open { block.", "Close every { with a }; the editor shows pairs when the cursor is on one.")
+    if what == "';'" or "';' before" in match[0]:
+        return Explained("COMPILE", "A ; is missing here.", "End the statement with ;")
+    return Explained("COMPILE", _sentence(plain(match[0])), "")
+
+
+def _ambiguous(match, notes, source):
+    return Explained("COMPILE", f"{match['name']} is ambiguous: two namespaces in use declare it.", f"Say which one: AscendC::{match['name']}, or drop one using namespace.")
+
+
+def _constant(match, notes, source):
+    return Explained("COMPILE", "A const method calls something that changes the object.", "Remove const from the method, or call it on a tensor that is not const.")
+
+
+def _no_header(match, notes, source):
+    return Explained("COMPILE", f"The header {match['name']} was not found.", "Give its folder with include=[…], or check the name.")
+
+
+def _convert(match, notes, source):
+    return Explained("COMPILE", _sentence(f"{plain(match['a'])} does not convert to {plain(match['b'])}"),
+                     "GM_ADDR is an address: cast it with (__gm__ T*) where a tensor of T is set." if "uint8_t*" in plain(match["a"]) else "Use an explicit static_cast, or another variable.")
+
+
+def _redefined(match, notes, source):
+    return Explained("COMPILE", f"{plain(match['name'])} is defined twice.", "Rename one of them.")
+
+
+def _too_many_braces(match, notes, source):
+    return Explained("COMPILE", _sentence(plain(match[0])), "Look for a } too many above this line.")
+
+
+def _follows(match, notes, source):
+    return None
+
+
+_RULES = [
+    (r"static assertion failed(?: due to requirement '.*?')?:?\s*(?:\"?)(.+)", _static_assert),
+    (r"static_assert failed(?: due to requirement '.*?')?\s*\"(.+)\"", _static_assert),
+    (r"twDefaultTiling|TilingDefault", _tiling),
+    (r"'(?P<name>[\w:]+)' is not a member of '(?P<space>[\w:]+)'", _not_in_namespace),
+    (r"no (?:member|type|template) named '(?P<name>\w+)' in (?:namespace )?'(?P<space>AscendC|std)'", _not_in_namespace),
+    (r"no (?:member|type|template) named '(?P<name>\w+)' in '(?P<type>[^']+)'(?:; did you mean '(?P<near>[^']+)')?", _no_member),
+    (r"'(?P<type>[^']+)' has no member named '(?P<name>\w+)'(?:; did you mean '(?P<near>[^']+)')?", _no_member),
+    (r"'(?P<name>[\w:~]+)' was not declared in this scope(?:; did you mean '(?P<near>[^']+)')?", _unknown),
+    (r"use of undeclared identifier '(?P<name>[\w:~]+)'(?:; did you mean '(?P<near>[^']+)')?", _unknown),
+    (r"'(?P<name>\w+)' does not name a type(?:; did you mean '(?P<near>[^']+)')?", _unknown),
+    (r"'(?P<name>\w+)' has not been declared", _unknown),
+    (r"unknown type name '(?P<name>\w+)'(?:; did you mean '(?P<near>[^']+)')?", _unknown),
+    (r"no template named '(?P<name>\w+)'(?:; did you mean '(?P<near>[^']+)')?", _unknown),
+    (r"'(?P<name>\w+)' is not a (?:class )?template", _unknown),
+    (r"there are no arguments to '(?P<name>\w+)' that depend on a template parameter", _unknown),
+    (r"no matching (?:member )?function for call to '(?P<call>.+)'", _no_match),
+    (r"no matching constructor for initialization of '(?P<call>[^']+)'", _no_match),
+    (r"reference to '(?P<name>\w+)' is ambiguous", _ambiguous),
+    (r"passing 'const .*' as 'this' argument discards qualifiers", _constant),
+    (r"'this' argument .* has type 'const .*', but (?:function|method) is not marked const", _constant),
+    (r"(?P<name>[\w./]+): No such file or directory", _no_header),
+    (r"'(?P<name>[\w./]+)' file not found", _no_header),
+    (r"expected declaration before '}' token|extraneous closing brace", _too_many_braces),
+    (r"expected (?P<what>'[^']+')(?: or '[^']+')* ?(?P<where>(?:before|at|after) .*)?", _expected),
+    (r"expected (?:unqualified-id|primary-expression|initializer|declaration)[^;]*(?P<what>)(?P<where>)", _expected),
+    (r"cannot convert '(?P<a>[^']+)'(?: \{aka.*?\})? to '(?P<b>[^']+)'", _convert),
+    (r"assigning to '(?P<b>[^']+)' from incompatible type '(?P<a>[^']+)'", _convert),
+    (r"invalid conversion from '(?P<a>[^']+)'(?: \{aka.*?\})? to '(?P<b>[^']+)'", _convert),
+    (r"cannot initialize .* of type '(?P<b>[^']+)' with an? \w+ of type '(?P<a>[^']+)'", _convert),
+    (r"no viable conversion from '(?P<a>[^']+)' to '(?P<b>[^']+)'", _convert),
+    (r"redefinition of '(?P<name>[^']+)'", _redefined),
+    (r"template argument \d+ is invalid|expected primary-expression before '>' token", _follows),
+]
