@@ -37,6 +37,15 @@ static void check_local(const Instr& in, const Region& r) {
                   describe(t).c_str(), (unsigned long long)(t.bytes / e), (unsigned long long)(hi - begin), t.bytes),
               fmt("the call may touch at most %llu elements: derive count and buffer length from one constant", (unsigned long long)(t.bytes / e)));
     }
+    if (t.buf < 0 && launch().spec.checks)                  // a raw address beside buffers that TPipe handed out
+        for (const BufferInfo& b : all)
+            if (b.mem == r.mem && b.live && lo < uint64_t(b.addr) + b.bytes && b.addr < hi) {
+                report(Severity::Warning, "OVERLAP", in.at,
+                       fmt("%s: %s is raw %s, which overlaps %s [0x%x, 0x%x) handed out by TPipe at %s", in.op, r.name, describe(t).c_str(),
+                           b.name.c_str(), b.addr, b.addr + b.bytes, where(b.made).c_str()),
+                       "use one mechanism only: TPipe buffers, or addresses of your own");
+                break;
+            }
     if (hi > capacity(r.mem))
         fatal("OUT_OF_BOUNDS", in.at, fmt("%s: %s ends at byte %llu, the memory has %u B", in.op, r.name, (unsigned long long)hi, capacity(r.mem)));
 }
