@@ -1,0 +1,218 @@
+"""What lies where in on-chip memory: over time (ub_map) and as a plan before anything runs (ub_plan)."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.collections import PolyCollection
+
+from . import data, style, text
+from .picture import Picture, new_figure
+
+_CAPACITY = {"UB": ("ub_bytes",), "L1": ("l1_bytes",), "L0A": ("l0a_bytes",), "L0B": ("l0b_bytes",), "L0C": ("l0c_bytes",),
+             "BT": ("bt_bytes",), "FB": ("fb_bytes",)}
+
+
+@dataclass(frozen=True)
+class Buffer:
+    name: str
+    slot: int
+    addr: int
+    bytes: int
+    alone: bool = True         # the only slot of its name
+
+    @property
+    def label(self) -> str:
+        return self.name if self.alone else f"{self.name} {self.slot}"
+
+
+@dataclass(frozen=True)
+class Life:
+    buffer: Buffer
+    start: float               # ns
+    end: float
+    turn: int                  # how often the buffer had been allocated before; -1: held all the time
+
+
+def _memory_name(mem) -> str:
+    return data.MEMORIES[mem] if isinstance(mem, (int, np.integer)) else str(mem)
+
+
+def buffers_of(run, core: int, mem: str = "UB") -> dict[int, Buffer]:
+    """The buffers of one core in this memory, by the number that run.marks uses."""
+    listed = [b for b in (getattr(run, "buffers", None) or []) if b.get("core", core) == core]
+    slots = {}
+    for b in listed:
+        slots.setdefault(b["name"], set()).add(b["slot"])
+    return {i: Buffer(b["name"] or "buffer", int(b["slot"]), int(b["addr"]), int(b["bytes"]), len(slots[b["name"]]) == 1)
+            for i, b in enumerate(listed) if _memory_name(b["mem"]) == mem}
+
+
+def lives(run, core: int, mem: str = "UB") -> list[Life]:
+    """From AllocTensor to FreeTensor for every buffer of a queue; the whole run for a buffer that is never freed."""
+    known, end = buffers_of(run, core, mem), data.span_ns(run)
+    open_at, turn, out, marked = {}, {}, [], set()
+    for c, b, alloc, ns in getattr(run, "marks", None) or []:
+        if c != core or b not in known:
+            continue
+        marked.add(b)
+        if alloc:
+            open_at[b] = ns
+        elif b in open_at:
+            out.append(Life(known[b], float(open_at.pop(b)), float(ns), turn.get(b, 0)))
+            turn[b] = turn.get(b, 0) + 1
+    out += [Life(known[b], float(ns), end, turn.get(b, 0)) for b, ns in open_at.items()]
+    out += [Life(known[b], 0.0, end, -1) for b in known if b not in marked]
+    return sorted(out, key=lambda x: (x.start, x.buffer.addr))
+
+
+def peak_bytes(found: list[Life]) -> int:
+    """The most bytes held at one moment."""
+    steps = sorted([(x.start, 1, x.buffer.bytes) for x in found] + [(x.end, 0, -x.buffer.bytes) for x in found])
+    now = most = 0
+    for _, _, change in steps:
+        now += change
+        most = max(most, now)
+    return most
+
+
+def reserved_bytes(known) -> int:
+    """Bytes under at least one buffer."""
+    total = reach = 0
+    for b in sorted(known, key=lambda b: b.addr):
+        total += max(0, b.addr + b.bytes - max(reach, b.addr))
+        reach = max(reach, b.addr + b.bytes)
+    return total
+
+
+def colours(names) -> dict[str, str]:
+    """One colour per buffer name, in order of first use."""
+    return {n: style.SERIES[i % (len(style.SERIES) - 1)] for i, n in enumerate(dict.fromkeys(names))}
+
+
+@style.styled
+def ub_map(run, *, block: int | None = None, mem: str = "UB", start=None, end=None, width=style.WIDTH) -> Picture:
+    """Address over time: one rectangle from AllocTensor to FreeTensor, pale where a buffer is reserved but not in use.
+
+    block: which block (default: the first). mem: "UB", "L1", "L0A", … start, end: range in us.
+    """
+    everyone = data.cores(run)
+    kind = "AIV" if mem == "UB" else "AIC"
+    able = [c for c in everyone if c.kind == kind] or everyone
+    core = next((c.core for c in able if block is None or c.block == block), None)
+    if core is None and block is not None:
+        raise ValueError(f"Block {block} is not part of this run: it has blocks 0 to {max((c.block for c in able), default=0)}.")
+    known = buffers_of(run, core, mem) if core is not None else {}
+    found = lives(run, core, mem) if core is not None else []
+    need = max((b.addr + b.bytes for b in known.values()), default=0)
+    capacity = int(data.chip_number(run, *_CAPACITY.get(mem, ()), default=need or 1024))
+    lo = 0.0 if start is None else float(start)
+    hi = (data.span_ns(run) / 1e3 or 1.0) if end is None else float(end)
+
+    height = 4.0
+    figure = new_figure(width, height)
+    left, right, top, bottom = 0.75, 1.75, 0.45, 0.52
+    inner, tall = width - left - right, height - top - bottom
+    ax = figure.add_axes((left / width, bottom / height, inner / width, tall / height))
+    _draw_lives(ax, known, found, lo, hi, (hi - lo) / (inner * style.SCALE), capacity / (tall * style.SCALE))
+    held, peak = reserved_bytes(known.values()), peak_bytes(found)
+    _draw_capacity(ax, mem, capacity, need, known, lo, hi)
+    ax.set_xlim(lo, hi)
+    ax.set_ylim(0, max(capacity, need) * 1.06 / 1024)
+    ax.set_xlabel("time in us after the kernel body starts")
+    ax.set_ylabel(f"byte address in {mem}, KB")
+    block_name = next((f", block {c.block}" for c in everyone if c.core == core and len(everyone) > 1), "")
+    ax.set_title(data.title(run, f"{mem} map{block_name}"), x=-left / inner + 0.01, pad=8)
+    alt = (f"{data.title(run, f'{mem} map{block_name}')}. x: {lo:.2f} to {hi:.2f} us, y: byte address in KB. "
+           f"{text.count(len(known), 'buffer')}, reserved {text.size(held)} of {text.size(capacity)}, free {text.size(max(0, capacity - held))}. "
+           f"Notice: at most {text.size(peak)} are in use at one time.")
+    return Picture(figure, alt, {"lives": found, "capacity": capacity, "reserved": held, "peak": peak, "free": capacity - held})
+
+
+def _draw_lives(ax, known, found, lo, hi, us_per_px, bytes_per_px):
+    paint = colours(b.name for b in sorted(known.values(), key=lambda b: (b.addr, b.slot)))
+    last_label = -1e9
+    for b in sorted(known.values(), key=lambda b: b.addr):
+        y, h = b.addr / 1024, b.bytes / 1024
+        ax.fill_between([lo, hi], y, y + h, color=style.tint(paint[b.name], 0.82), linewidth=0)
+        ax.plot([lo, hi], [y + h] * 2, color=style.PAPER, linewidth=0.8)
+        middle = (b.addr + b.bytes / 2) / bytes_per_px
+        if middle - last_label >= 11:
+            ax.annotate(f"{b.label}, {text.size(b.bytes)}", (1, y + h / 2), xycoords=("axes fraction", "data"), xytext=(5, 0),
+                        textcoords="offset points", va="center", fontsize=8, annotation_clip=False)
+            last_label = middle
+    boxes, fills, edges = [], [], []
+    written = 0
+    for x in found:
+        a, z = max(x.start / 1e3, lo), min(x.end / 1e3, hi)
+        if z <= a:
+            continue
+        y0, y1 = x.buffer.addr / 1024, (x.buffer.addr + x.buffer.bytes) / 1024
+        colour = paint[x.buffer.name]
+        fill = colour if x.buffer.slot % 2 == 0 else style.tint(colour, 0.35)
+        boxes.append([(a, y0), (a, y1), (z, y1), (z, y0)])
+        fills.append(fill)
+        edges.append(style.PAPER if z - a > 4 * us_per_px else fill)
+        if x.turn >= 0 and z - a > 26 * us_per_px and x.buffer.bytes > 11 * bytes_per_px and written < 300:
+            ax.text((a + z) / 2, (y0 + y1) / 2, f"#{x.turn}", ha="center", va="center", fontsize=7.5, color=style.ink_on(fill))
+            written += 1
+    if boxes:
+        ax.add_collection(PolyCollection(boxes, facecolors=fills, edgecolors=edges, linewidths=0.6))
+    elif not known:
+        ax.text(0.5, 0.5, "no buffer in this memory", transform=ax.transAxes, ha="center", va="center", color=style.SOFT)
+
+
+def _draw_capacity(ax, mem, capacity, need, known, lo, hi):
+    ax.axhline(capacity / 1024, color=style.INK, linestyle=(0, (4, 2)), linewidth=1.2)
+    ax.annotate(f"{mem} ends: {text.size(capacity)}", (1, capacity / 1024), xycoords=("axes fraction", "data"), xytext=(5, 0),
+                textcoords="offset points", va="center", fontsize=8, fontweight="bold", annotation_clip=False)
+    free = capacity - need
+    if free > 0.06 * capacity:
+        ax.text((lo + hi) / 2, (need + free / 2) / 1024, f"free: {text.size(free)}", ha="center", va="center", color=style.SOFT)
+    ax.yaxis.set_major_locator(_powers(max(capacity, need)))
+
+
+def _powers(top: int):
+    """Ticks at whole multiples of a power of two KB: addresses are read that way."""
+    from matplotlib.ticker import MultipleLocator
+    step = 1.0 / 32
+    while top / 1024 / step > 8:
+        step *= 2
+    return MultipleLocator(step)
+
+
+@style.styled
+def ub_plan(buffers, capacity: int = 196_608, *, mem: str = "UB", title: str = "", width=style.WIDTH) -> Picture:
+    """A plan of on-chip memory before anything runs. buffers: [("inX", 2, 32768), …] as (name, number, bytes of each)."""
+    parts = [(str(n), int(k), int(b)) for n, k, b in buffers]
+    need = sum(k * b for _, k, b in parts)
+    figure = new_figure(width, 1.45)
+    ax = figure.add_axes((0.02, 0.37, 0.96, 0.38))
+    paint, at, scale = colours(n for n, _, _ in parts), 0, max(need, capacity)
+    for n, k, b in parts:
+        for slot in range(k):
+            over = at + b > capacity
+            fill = paint[n] if slot % 2 == 0 else style.tint(paint[n], 0.35)
+            ax.barh(0, b / 1024, left=at / 1024, height=1, color=style.tint(fill, 0.6) if over else fill, edgecolor=style.ALARM if over else style.PAPER,
+                    hatch="////" if over else None, linewidth=1.0)
+            label = f"{n} {slot}" if k > 1 else n
+            if b / scale * width * 92 > 6 * len(label):
+                ax.text((at + b / 2) / 1024, 0, f"{label}\n{text.size(b)}", ha="center", va="center", fontsize=8, color=style.INK if over else style.ink_on(fill),
+                        bbox=dict(boxstyle="round,pad=0.2", facecolor=style.PAPER, edgecolor="none") if over else None)
+            at += b
+    if need < capacity:
+        ax.barh(0, (capacity - need) / 1024, left=need / 1024, height=1, color=style.PAPER, edgecolor=style.SOFT, linestyle=":")
+        if (capacity - need) / scale > 0.07:
+            ax.text((need + capacity) / 2048, 0, f"free\n{text.size(capacity - need)}", ha="center", va="center", fontsize=8, color=style.SOFT)
+    ax.plot([capacity / 1024] * 2, [-0.72, 0.72], color=style.INK, linestyle=(0, (4, 2)), linewidth=1.4, clip_on=False)
+    ax.set_xlim(0, scale / 1024 * 1.002)
+    ax.set_ylim(-0.6, 0.6)
+    ax.set_yticks([])
+    ax.spines["left"].set_visible(False)
+    ax.xaxis.set_major_locator(_powers(scale))
+    ax.set_xlabel(f"byte address in {mem}, KB; the dashed line is the end at {text.size(capacity)}")
+    words = (f"{text.size(need)} of {text.size(capacity)}: " +
+             (f"{text.size(capacity - need)} free" if need <= capacity else f"{text.size(need - capacity)} too many"))
+    ax.set_title(f"{title + ': ' if title else ''}{mem} plan, {words}", color=style.INK if need <= capacity else style.ALARM)
+    listed = ", ".join(f"{n} {k} x {text.size(b)}" for n, k, b in parts)
+    return Picture(figure, f"{title + ': ' if title else ''}{mem} plan: {listed}. Needs {words}.", {"need": need, "capacity": capacity})
