@@ -259,6 +259,7 @@ void launch_end(LaunchResult& out) {
     out.text = std::move(g->text);
     out.text_cut = g->text_cut;
     std::sort(g->trace.cores.begin(), g->trace.cores.end(), [](const CoreTrace& a, const CoreTrace& b) { return a.core < b.core; });
+    trace_op("scalar work");                               // names what the timing sums up between instructions
     if (!out.failed) out.timing = time_trace(g->trace, g->chip, g->spec.warm);
     if (g->trace.truncated) out.timing.notes.push_back(fmt("the estimate covers the first %zu steps of the kernel", g->record_limit));
     out.findings = std::move(g->findings);

@@ -26,7 +26,10 @@ public:
             for (const CopyCost& c : t.copies) l2_.want(c);
         l2_.settle(warm);
         cores_.reserve(trace.cores.size());
-        for (const CoreTrace& t : trace.cores) cores_.push_back(std::make_unique<CoreTimer>(int(cores_.size()), t, costs_, *this));
+        // Time between instructions carries the name "scalar work", when the trace has that name.
+        const auto op = std::find(trace.ops.begin(), trace.ops.end(), "scalar work");
+        const int scalar_op = op == trace.ops.end() ? -1 : int(op - trace.ops.begin());
+        for (const CoreTrace& t : trace.cores) cores_.push_back(std::make_unique<CoreTimer>(int(cores_.size()), t, costs_, *this, scalar_op));
         find_waves();
         count_syncs();
     }
@@ -276,7 +279,6 @@ Timing Machine::collect() {
         {"vector_elements", double(vector_elements)}, {"vector_busy_ns", repeats_busy}, {"waves", double(waves.size())},
     };
     out.notes = std::move(notes_);
-    if (trace_.truncated) out.notes.push_back("the kernel issued more instructions than the trace holds: the estimate covers the first part");
     return out;
 }
 

@@ -9,8 +9,8 @@ constexpr int kEvents = 48, kIds = 16;     // room for every HardEvent and id
 constexpr double kOwnEvent = 50;           // ns: longer scalar work is an event of its own line
 }  // namespace
 
-CoreTimer::CoreTimer(int i, const CoreTrace& t, const Costs& c, Neighbourhood& w)
-    : trace(t), index(i), costs_(c), world_(w), flags_(kEvents * kIds) {
+CoreTimer::CoreTimer(int i, const CoreTrace& t, const Costs& c, Neighbourhood& w, int op)
+    : trace(t), index(i), scalar_op(op), costs_(c), world_(w), flags_(kEvents * kIds) {
     for (PipeTimer& p : pipe) p.starts.resize(size_t(c.queue_depth));
 }
 
@@ -179,7 +179,7 @@ void CoreTimer::scalar_busy(double from, double to, int line, uint32_t file) {
     r.line = line;
     r.file = file;
     p.events.push_back(event(int(Pipe::S), r, from, to));
-    p.events.back().op = kScalarWork;
+    p.events.back().op = scalar_op;
 }
 
 double CoreTimer::drained() const {

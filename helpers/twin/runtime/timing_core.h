@@ -8,7 +8,6 @@
 namespace twin {
 
 constexpr int kTimedPipes = static_cast<int>(Pipe::N);
-constexpr int32_t kScalarWork = -1;   // Event::op of time on the scalar unit that belongs to no single instruction
 
 // A queue that costs nothing until it is used: there are hundreds per core.
 template <class T>
@@ -61,10 +60,11 @@ struct PipeTimer {
 };
 
 struct CoreTimer {
-    CoreTimer(int index, const CoreTrace& trace, const Costs& costs, Neighbourhood& world);
+    CoreTimer(int index, const CoreTrace& trace, const Costs& costs, Neighbourhood& world, int scalar_op);
 
     const CoreTrace& trace;
     const int index;                     // in Trace::cores
+    const int scalar_op;                 // Event::op of scalar work between instructions
     PipeTimer pipe[kTimedPipes];
     std::vector<Timing::Mark> marks;
     double end = 0;
