@@ -1,4 +1,5 @@
 """Synthetic runs for the tests of the views: a copy-add-store pipeline with known times."""
+
 from __future__ import annotations
 
 from types import SimpleNamespace
@@ -26,7 +27,7 @@ SOURCE = """extern "C" __global__ __aicore__ void add(GM_ADDR x, GM_ADDR y, GM_A
 
 
 def pipeline(blocks=1, tiles=8, buffers=2, load=165.0, compute=46.5, store=155.0, name="add", tile_bytes=8192):
-    """x + y in tiles: two loads, one Add, one store per tile; `buffers` tiles may be in flight per queue. Times in ns."""
+    """x + y in tiles: two loads, one Add, one store per tile; `buffers` tiles may be in flight. Times in ns."""
     rows, marks, ends = [], [], []
     for core in range(blocks):
         free = dict.fromkeys(PIPES, 300.0)
@@ -37,6 +38,7 @@ def pipeline(blocks=1, tiles=8, buffers=2, load=165.0, compute=46.5, store=155.0
             free[pipe] = start + cost
             rows.append((core, core, 0, PIPES.index(pipe), op, line, 0, 0, start, start + cost, size, size // 2))
             return start, start + cost
+
         for i in range(tiles):
             ready = added[i - buffers] if i >= buffers else 0.0
             begin, _ = run_on("MTE2", 0, 4, ready, load, tile_bytes)
@@ -58,17 +60,43 @@ def finish(rows, marks, ends, buffers, blocks, name, tile_bytes, tiles):
     busy = np.zeros((blocks, 7))
     for r in rows:
         busy[r[0], r[3]] += r[9] - r[8]
-    bufs = [dict(name=n, slot=s, mem="UB", addr=(q * buffers + s) * tile_bytes, bytes=tile_bytes, line=3, core=c)
-            for c in range(blocks) for q, n in enumerate(("inX", "inY", "outZ")) for s in range(buffers)]
+    bufs = [
+        dict(name=n, slot=s, mem="UB", addr=(q * buffers + s) * tile_bytes, bytes=tile_bytes, line=3, core=c)
+        for c in range(blocks)
+        for q, n in enumerate(("inX", "inY", "outZ"))
+        for s in range(buffers)
+    ]
     span = max(ends, default=0.0)
     time_us = span / 1e3 + 1.7
     moved = blocks * tiles * tile_bytes
     return SimpleNamespace(
-        name=name, chip=CHIP, origin="estimate (Ascend910B1)", time_us=time_us, cycles=time_us * 1850, blocks=blocks,
-        source=SOURCE, first_line=1, events=events, ops=["DataCopy", "Add", "DataCopy"], busy=busy, core_end=np.array(ends),
-        pipes={}, totals=dict(gm_read_bytes=2 * moved, gm_write_bytes=moved, hbm_bytes=2 * moved, l2_hit_bytes=0,
-                              vector_elements=moved // 2, hbm_busy_ns=0.8 * span),
-        buffers=bufs, marks=sorted(marks, key=lambda m: m[3]), scalar_lines={2: 120.0, 4: 240.0, 10: 80.0}, findings=[], stdout="")
+        name=name,
+        chip=CHIP,
+        origin="estimate (Ascend910B1)",
+        time_us=time_us,
+        cycles=time_us * 1850,
+        blocks=blocks,
+        source=SOURCE,
+        first_line=1,
+        events=events,
+        ops=["DataCopy", "Add", "DataCopy"],
+        busy=busy,
+        core_end=np.array(ends),
+        pipes={},
+        totals=dict(
+            gm_read_bytes=2 * moved,
+            gm_write_bytes=moved,
+            hbm_bytes=2 * moved,
+            l2_hit_bytes=0,
+            vector_elements=moved // 2,
+            hbm_busy_ns=0.8 * span,
+        ),
+        buffers=bufs,
+        marks=sorted(marks, key=lambda m: m[3]),
+        scalar_lines={2: 120.0, 4: 240.0, 10: 80.0},
+        findings=[],
+        stdout="",
+    )
 
 
 def empty():

@@ -1,4 +1,5 @@
 """UB map, plan, roofline, sweep, bars: what is drawn, as data."""
+
 import numpy as np
 import pytest
 
@@ -8,7 +9,8 @@ from helpers.views.bars import bars
 from helpers.views.memory import bank_cycles, bank_groups, bank_map, memory
 from helpers.views.roofline import point, roofline, roofs
 from helpers.views.sweep import plot_sweep, sweep
-from helpers.views.ub_map import lives, peak_bytes, reserved_bytes, ub_map, ub_plan, buffers_of
+from helpers.views.ub_map import buffers_of, lives, peak_bytes, reserved_bytes, ub_map
+from helpers.views.ub_plan import ub_plan
 
 LADDER = [("v0 scalar", 1242296.0, 1239689.0), ("v1 vector", 6832.0, 6910.0), ("v2 48 cores", 328.4, None)]
 
@@ -17,7 +19,7 @@ LADDER = [("v0 scalar", 1242296.0, 1239689.0), ("v1 vector", 6832.0, 6910.0), ("
 def test_one_rectangle_per_buffer_life():
     run = make.pipeline(blocks=2, tiles=8, buffers=2, tile_bytes=16384)
     found = lives(run, 1)
-    assert len(found) == 3 * 8                                       # three queues, one life per tile
+    assert len(found) == 3 * 8  # three queues, one life per tile
     for buffer in {x.buffer for x in found}:
         mine = [x for x in found if x.buffer == buffer]
         assert [x.turn for x in mine] == list(range(4))
@@ -26,7 +28,11 @@ def test_one_rectangle_per_buffer_life():
 
 def test_reserved_peak_and_free_bytes():
     picture = ub_map(make.pipeline(blocks=1, tiles=8, buffers=2, tile_bytes=16384))
-    assert picture.data["reserved"] == 6 * 16384 and picture.data["capacity"] == 196608 and picture.data["free"] == 96 * 1024
+    assert (
+        picture.data["reserved"] == 6 * 16384
+        and picture.data["capacity"] == 196608
+        and picture.data["free"] == 96 * 1024
+    )
     moments = np.unique([t for x in picture.data["lives"] for t in (x.start, x.end)])
     by_hand = max(sum(x.buffer.bytes for x in picture.data["lives"] if x.start <= t < x.end) for t in moments)
     assert picture.data["peak"] == by_hand
@@ -43,7 +49,7 @@ def test_a_buffer_without_queue_lives_all_the_time():
 
 def test_a_leak_lives_to_the_end():
     run = make.pipeline(blocks=1, tiles=2)
-    run.marks = [m for m in run.marks if m[2] or m[1] != 0]           # buffer 0 is never freed
+    run.marks = [m for m in run.marks if m[2] or m[1] != 0]  # buffer 0 is never freed
     assert max(x.end for x in lives(run, 0) if x.buffer.addr == 0) == max(run.core_end)
 
 
@@ -57,7 +63,11 @@ def test_overlapping_buffers_count_once():
 def test_the_map_has_units_and_other_memories():
     picture = ub_map(make.pipeline())
     axes = picture.figure.axes[0]
-    assert "us" in axes.get_xlabel() and "KB" in axes.get_ylabel() and "estimate (Ascend910B1)" in axes.get_title(loc="left")
+    assert (
+        "us" in axes.get_xlabel()
+        and "KB" in axes.get_ylabel()
+        and "estimate (Ascend910B1)" in axes.get_title(loc="left")
+    )
     assert ub_map(make.pipeline(), mem="L1").data["lives"] == [] and ub_map(make.empty()).png()
     with pytest.raises(ValueError, match="Block 9 is not part"):
         ub_map(make.pipeline(blocks=2), block=9)
@@ -88,7 +98,9 @@ def test_several_runs_in_one_roofline():
     picture = roofline({"v1": make.pipeline(blocks=1), "v2": make.pipeline(blocks=48)})
     assert [p.name for p in picture.data["points"]] == ["v1", "v2"] and "v2" in picture.alt
     axes = picture.figure.axes[0]
-    assert axes.get_xscale() == axes.get_yscale() == "log" and "Gop/s" in axes.get_ylabel() and "byte" in axes.get_xlabel()
+    assert (
+        axes.get_xscale() == axes.get_yscale() == "log" and "Gop/s" in axes.get_ylabel() and "byte" in axes.get_xlabel()
+    )
 
 
 # ---- sweep
@@ -101,7 +113,10 @@ def too_large(kb):
 def test_sweep_keeps_what_did_not_run():
     found = sweep(too_large, [8, 16, 32, 64])
     assert found.values == [8, 16, 32, 64] and found.times[3] is None and found.failed == {64: "UB_OVERFLOW"}
-    assert found.times[:3] == [too_large(v).time_us for v in (8, 16, 32)] and found.best == found.values[int(np.argmin(found.times[:3]))]
+    assert (
+        found.times[:3] == [too_large(v).time_us for v in (8, 16, 32)]
+        and found.best == found.values[int(np.argmin(found.times[:3]))]
+    )
     picture = plot_sweep(found, x="tile, KB")
     assert "64 does not run (UB_OVERFLOW)" in picture.alt and "estimate (Ascend910B1)" in picture.alt
     line = picture.figure.axes[0].lines[0]
@@ -118,9 +133,16 @@ def test_sweep_takes_times_and_other_errors_end_it():
 # ---- bars
 def test_bars_show_estimate_and_published():
     picture = bars(LADDER, title="Add", chip="Ascend910B1", source="Add sample")
-    assert "v0 scalar: estimate 1,242,296 us, published 1,239,689 us" in picture.alt and "published not known" in picture.alt
+    assert (
+        "v0 scalar: estimate 1,242,296 us, published 1,239,689 us" in picture.alt
+        and "published not known" in picture.alt
+    )
     axes = picture.figure.axes[0]
-    assert axes.get_xscale() == "log" and "us" in axes.get_xlabel() and "estimate (Ascend910B1)" in axes.get_title(loc="left")
+    assert (
+        axes.get_xscale() == "log"
+        and "us" in axes.get_xlabel()
+        and "estimate (Ascend910B1)" in axes.get_title(loc="left")
+    )
     widths = [p.get_x() + p.get_width() for p in axes.patches if p.get_width() > 0]
     assert sorted(widths) == pytest.approx(sorted(v for _, *vs in LADDER for v in vs if v))
 
@@ -129,8 +151,16 @@ def test_bars_before_anything_is_known():
     assert "not known" in bars([(n, None, None) for n, _, _ in LADDER]).alt
 
 
-@pytest.mark.parametrize("draw", [lambda: ub_map(make.pipeline()), lambda: ub_plan([("a", 1, 32)]), lambda: roofline(make.pipeline()),
-                                  lambda: plot_sweep(sweep(float, [1, 2])), lambda: bars(LADDER)])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: ub_map(make.pipeline()),
+        lambda: ub_plan([("a", 1, 32)]),
+        lambda: roofline(make.pipeline()),
+        lambda: plot_sweep(sweep(float, [1, 2])),
+        lambda: bars(LADDER),
+    ],
+)
 def test_two_renderings_have_the_same_bytes(draw):
     picture = draw()
     assert picture.png() == draw().png() and len(picture.png()) < 60_000
@@ -144,13 +174,16 @@ def test_memory_picture_takes_its_numbers_from_the_profile():
     assert memory().png() == memory().png()
 
 
-@pytest.mark.parametrize("operands, cycles", [
-    ([("x", 0, "read"), ("y", 65536, "read"), ("z", 131072, "write")], 2),          # both sources start in group 0
-    ([("x", 0, "read"), ("y", 65536 + 256, "read"), ("z", 131072, "write")], 1),    # 256 B apart: no shared group
-    ([("x", 0x1FE00, "read", 16)], 8),                                              # all eight blocks in one group
-    ([("x", 0, "read", 8)], 4),
-    ([("x", 0, "read"), ("x", 0, "read")], 1),                                      # the same rows count once
-])
+@pytest.mark.parametrize(
+    "operands, cycles",
+    [
+        ([("x", 0, "read"), ("y", 65536, "read"), ("z", 131072, "write")], 2),  # both sources start in group 0
+        ([("x", 0, "read"), ("y", 65536 + 256, "read"), ("z", 131072, "write")], 1),  # 256 B apart: no shared group
+        ([("x", 0x1FE00, "read", 16)], 8),  # all eight blocks in one group
+        ([("x", 0, "read", 8)], 4),
+        ([("x", 0, "read"), ("x", 0, "read")], 1),  # the same rows count once
+    ],
+)
 def test_bank_groups(operands, cycles):
     assert bank_cycles(operands) == cycles and bank_map(operands).data["cycles"] == cycles
 

@@ -1,4 +1,5 @@
 """Tables and pages: numbers against plain loops, HTML well formed, the same text twice."""
+
 import json
 import xml.etree.ElementTree as xml
 
@@ -23,8 +24,14 @@ def well_formed(page):
     return True
 
 
-@pytest.mark.parametrize("view", [pipe_table, hot_lines, report, lambda r: compare(r, make.pipeline())], ids=["pipes", "lines", "report", "compare"])
-@pytest.mark.parametrize("run", [EMPTY, make.pipeline(blocks=1, tiles=1), make.pipeline(blocks=48)], ids=["empty", "one tile", "48 blocks"])
+@pytest.mark.parametrize(
+    "view",
+    [pipe_table, hot_lines, report, lambda r: compare(r, make.pipeline())],
+    ids=["pipes", "lines", "report", "compare"],
+)
+@pytest.mark.parametrize(
+    "run", [EMPTY, make.pipeline(blocks=1, tiles=1), make.pipeline(blocks=48)], ids=["empty", "one tile", "48 blocks"]
+)
 def test_pages_are_well_formed_and_stable(view, run):
     page, again = view(run), view(run)
     assert well_formed(page) and page.html == again.html and page.text == again.text
@@ -43,7 +50,9 @@ def test_busy_share_per_pipe():
     rows = {r.pipe: r for r in pipe_rows(run)}
     span = max(run.core_end)
     assert [r.pipe for r in pipe_rows(run)] == ["MTE2", "V", "MTE3"]
-    assert rows["MTE2"].mean_us == pytest.approx(8 * 2 * 165 / 1e3) and rows["MTE2"].share == pytest.approx(8 * 2 * 165 / span)
+    assert rows["MTE2"].mean_us == pytest.approx(8 * 2 * 165 / 1e3) and rows["MTE2"].share == pytest.approx(
+        8 * 2 * 165 / span
+    )
     assert rows["V"].mean_us == pytest.approx(8 * 46.5 / 1e3)
 
 
@@ -99,7 +108,8 @@ def test_lines_of_headers_are_not_the_kernels():
 def test_the_same_runs_compare_equal():
     page = compare(make.pipeline(), make.pipeline())
     assert page.data["first"] is None and all(r[3] == "same" for r in page.data["rows"])
-    assert "the same, in the same order" in page.text
+    assert page.text.endswith("the same, in the same order.")
+    assert compare(make.pipeline(), make.pipeline(compute=90)).text.endswith("only their times differ.")
 
 
 def test_the_first_difference_is_named():
@@ -130,11 +140,17 @@ def test_names_matter_not_their_numbers():
 
 def test_report_has_time_bytes_and_findings():
     run = make.pipeline(blocks=48, tiles=8)
-    run.findings = [Finding("PERF_SMALL_COPY", "note", 4, "Each copy moves 1,024 B.", "Copy 16 KB at once.", 0, 0, 16),
-                    Finding("NUMERIC", "warning", 10, "inf born here", "", 3, 3)]
+    run.findings = [
+        Finding("PERF_SMALL_COPY", "note", 4, "Each copy moves 1,024 B.", "Copy 16 KB at once.", 0, 0, 16),
+        Finding("NUMERIC", "warning", 10, "inf born here", "", 3, 3),
+    ]
     page = report(run).text
     assert "1.70 us" in page and "6.29 MB" in page and "Bound: MTE2" in page
-    assert page.index("NUMERIC (warning) line 10, block 3") < page.index("What costs time") < page.index("PERF_SMALL_COPY (note) line 4, block 0, 16 times")
+    assert (
+        page.index("NUMERIC (warning) line 10, block 3")
+        < page.index("What costs time")
+        < page.index("PERF_SMALL_COPY (note) line 4, block 0, 16 times")
+    )
     assert "guessed parameter" in page and "hbm_floor" in page and "mmad_head" not in page
 
 
@@ -150,13 +166,27 @@ def test_chrome_trace_is_json_in_a_stable_order(tmp_path):
     assert json.loads(chrome_trace(EMPTY))["traceEvents"] == []
 
 
-@pytest.mark.parametrize("value, n, expected", [(1 / 6, 2, "0.17"), (9.96, 2, "10"), (1242296, 2, "1,200,000"), (0, 2, "0"), (12.4, 2, "12"),
-                                                (-0.0333, 2, "-0.033"), (99.6, 2, "100"), (float("nan"), 2, "-")])
+@pytest.mark.parametrize(
+    "value, n, expected",
+    [
+        (1 / 6, 2, "0.17"),
+        (9.96, 2, "10"),
+        (1242296, 2, "1,200,000"),
+        (0, 2, "0"),
+        (12.4, 2, "12"),
+        (-0.0333, 2, "-0.033"),
+        (99.6, 2, "100"),
+        (float("nan"), 2, "-"),
+    ],
+)
 def test_digits(value, n, expected):
     assert text.digits(value, n) == expected
 
 
-@pytest.mark.parametrize("share, expected", [(0, "0 %"), (1, "100 %"), (0.0001, "<0.1 %"), (0.0123, "1.2 %"), (0.9996, "99.9 %"), (0.5, "50 %")])
+@pytest.mark.parametrize(
+    "share, expected",
+    [(0, "0 %"), (1, "100 %"), (0.0001, "<0.1 %"), (0.0123, "1.2 %"), (0.9996, "99.9 %"), (0.5, "50 %")],
+)
 def test_percent(share, expected):
     assert text.percent(share) == expected
 
@@ -166,6 +196,9 @@ def test_sizes_are_kb_of_1024(n, expected):
     assert text.size(n) == expected
 
 
-@pytest.mark.parametrize("n, expected", [(6144, "6,144 B"), (524288, "512 KB"), (402653184, "403 MB"), (0, "0 B"), (12_880_000_000, "12.9 GB")])
+@pytest.mark.parametrize(
+    "n, expected",
+    [(6144, "6,144 B"), (524288, "512 KB"), (402653184, "403 MB"), (0, "0 B"), (12_880_000_000, "12.9 GB")],
+)
 def test_traffic_is_mb_of_a_million(n, expected):
     assert text.traffic(n) == expected

@@ -1,4 +1,5 @@
 """The timeline: lanes, merging, windows. What is drawn is checked as data; pixels only for being the same twice."""
+
 import json
 import re
 import time
@@ -49,8 +50,8 @@ def test_merged_rectangles_are_few():
     run = make.many(200_000, blocks=1)
     (lane,) = all_lanes(run)
     rects = merge(lane, 0, data.span_ns(run), 700)
-    assert len(lane.events) == 200_000 and 200 <= len(rects) <= 240       # one per three pixels
-    assert np.allclose(rects.share[1:-1], 0.75, atol=0.01)                # 3 ns of every 4
+    assert len(lane.events) == 200_000 and 200 <= len(rects) <= 240  # one per three pixels
+    assert np.allclose(rects.share[1:-1], 0.75, atol=0.01)  # 3 ns of every 4
 
 
 def test_overlapping_instructions_of_one_pipe_share_the_time():
@@ -83,7 +84,7 @@ def test_inner_loops_belong_to_their_tile():
     run = make.pipeline(blocks=1, tiles=2)
     row = run.events[0].copy()
     row["pipe"], row["line"], row["op"] = data.PIPES.index("V"), 11, 1
-    inner = np.repeat(np.array([row]), 6)                                   # three rows per tile
+    inner = np.repeat(np.array([row]), 6)  # three rows per tile
     inner["start"] = 1000.0 + np.arange(6)
     inner["end"] = inner["start"] + 0.5
     both = np.concatenate([run.events, inner])
@@ -93,7 +94,7 @@ def test_inner_loops_belong_to_their_tile():
 def test_which_cores_are_shown():
     run = make.pipeline(blocks=48, tiles=2)
     run.core_end[17] += 100
-    assert [c.core for c in choose_cores(run)] == [0, 1, 17]                # two, and the one that sets the time
+    assert [c.core for c in choose_cores(run)] == [0, 1, 17]  # two, and the one that sets the time
     assert len(choose_cores(run, "all")) == 48
     assert [c.block for c in choose_cores(run, [3, 5])] == [3, 5]
     assert [c.block for c in choose_cores(run, 7)] == [7]
@@ -110,7 +111,11 @@ def test_flags_are_shown_on_request():
 
 def test_picture_says_what_it_shows():
     picture = timeline(make.pipeline(blocks=48))
-    assert picture.alt.startswith("add: timeline, estimate (Ascend910B1).") and "us" in picture.alt and "2 of 48 cores shown" in picture.alt
+    assert (
+        picture.alt.startswith("add: timeline, estimate (Ascend910B1).")
+        and "us" in picture.alt
+        and "2 of 48 cores shown" in picture.alt
+    )
     axes = picture.figure.axes[0]
     assert "estimate (Ascend910B1)" in axes.get_title(loc="left") and "us" in axes.get_xlabel()
     assert repr(picture) == picture.alt
@@ -128,6 +133,7 @@ def test_two_renderings_have_the_same_bytes():
 
 def test_no_global_state_leaks():
     import matplotlib
+
     before = dict(matplotlib.rcParams)
     matplotlib.rcParams["font.size"] = 31
     try:
@@ -137,6 +143,7 @@ def test_no_global_state_leaks():
         matplotlib.rcParams.update(before)
     assert odd == timeline(make.pipeline()).png()
     import sys
+
     if "matplotlib.pyplot" in sys.modules:
         assert sys.modules["matplotlib.pyplot"].get_fignums() == []
 
@@ -165,7 +172,9 @@ def test_large_runs_are_quick():
 
 
 def test_runs_under_one_another_share_the_axis():
-    picture = timelines({"one buffer": make.pipeline(tiles=8, buffers=1), "two buffers": make.pipeline(tiles=8, buffers=2)})
+    picture = timelines(
+        {"one buffer": make.pipeline(tiles=8, buffers=1), "two buffers": make.pipeline(tiles=8, buffers=2)}
+    )
     first, second = picture.figure.axes
     assert first.get_xlim() == second.get_xlim()
     assert "one buffer" in first.get_title(loc="left") and "two buffers" in second.get_title(loc="left")

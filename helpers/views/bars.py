@@ -1,4 +1,5 @@
 """A ladder of versions as bars: estimate beside published time, on a log axis because the steps differ by thousands."""
+
 from __future__ import annotations
 
 import math
@@ -25,9 +26,13 @@ def bars(rows, *, title: str = "", chip: str = "", source: str = "", unit: str =
     ax = figure.add_axes((left / width, 0.62 / height, (width - left - 1.0) / width, (height - 1.30) / height))
     low = 10 ** _floor(min(values, default=1.0) / 1.5)
     high = max(values, default=10.0) * 1.2
-    kinds = [("estimate", 1, style.SERIES[0], None)] + ([("published", 2, style.SERIES[1], "////")] if with_published else [])
+    kinds = [("estimate", 1, style.SERIES[0], None)] + (
+        [("published", 2, style.SERIES[1], "////")] if with_published else []
+    )
     thick = 0.8 / len(kinds)
-    heading = f"{title or 'Ladder of versions'}: estimate{f' ({chip})' if chip else ''}" + (" and published time" if with_published else "")
+    heading = f"{title or 'Ladder of versions'}: estimate{f' ({chip})' if chip else ''}" + (
+        " and published time" if with_published else ""
+    )
     for k, (kind, column, colour, hatch) in enumerate(kinds):
         origin = {"estimate": "estimate", "published": f"published ({source})" if source else "published"}[kind]
         for i, row in enumerate(rows):
@@ -35,11 +40,26 @@ def bars(rows, *, title: str = "", chip: str = "", source: str = "", unit: str =
             if v is None:
                 ax.text(low * 1.05, y, "?", va="center", color=style.SOFT)
                 continue
-            ax.barh(y, v - low, left=low, height=thick * 0.92, color=colour if hatch is None else style.tint(colour, 0.35), hatch=hatch,
-                    edgecolor=style.PAPER if hatch is None else style.mix(colour, style.INK, 0.25), linewidth=0.5)
+            ax.barh(
+                y,
+                v - low,
+                left=low,
+                height=thick * 0.92,
+                color=colour if hatch is None else style.tint(colour, 0.35),
+                hatch=hatch,
+                edgecolor=style.PAPER if hatch is None else style.mix(colour, style.INK, 0.25),
+                linewidth=0.5,
+            )
             ax.annotate(_value(v, unit), (v, y), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8)
-        ax.barh(0, 0, left=low, color=colour if hatch is None else style.tint(colour, 0.35), hatch=hatch,
-                edgecolor=style.PAPER if hatch is None else style.mix(colour, style.INK, 0.25), label=origin)
+        ax.barh(
+            0,
+            0,
+            left=low,
+            color=colour if hatch is None else style.tint(colour, 0.35),
+            hatch=hatch,
+            edgecolor=style.PAPER if hatch is None else style.mix(colour, style.INK, 0.25),
+            label=origin,
+        )
     ax.set_xscale("log")
     ax.set_xlim(low, high)
     ax.set_ylim(len(rows) - 0.4, -0.6)
@@ -52,7 +72,10 @@ def bars(rows, *, title: str = "", chip: str = "", source: str = "", unit: str =
     ax.set_xlabel(f"time in {unit}, log axis: a shorter bar is faster")
     ax.set_title(heading, x=-(left - 0.05) / (width - left - 1.0), pad=26)
     figure.legend(loc="upper left", bbox_to_anchor=(0.004, 1 - 0.42 / height), ncols=2, borderaxespad=0)
-    says = "; ".join(f"{n}: estimate {_value(e, unit)}" + (f", published {_value(p, unit)}" if with_published else "") for n, e, p in rows)
+    says = "; ".join(
+        f"{n}: estimate {_value(e, unit)}" + (f", published {_value(p, unit)}" if with_published else "")
+        for n, e, p in rows
+    )
     return Picture(figure, f"{heading}. x: time in {unit}, log axis. {says}.", rows)
 
 

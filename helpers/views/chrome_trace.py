@@ -1,4 +1,8 @@
-"""The events of a run as Chrome trace JSON, for ui.perfetto.dev or chrome://tracing. One process per core, one thread per pipe."""
+"""The events of a run as Chrome trace JSON: one process per core, one thread per pipe.
+
+ui.perfetto.dev and chrome://tracing show such files.
+"""
+
 from __future__ import annotations
 
 import json
@@ -20,14 +24,36 @@ def chrome_trace(run, path=None) -> str:
             number = data.PIPES.index(pipe)
             if number in pipes:
                 lines.append(_meta("thread_name", info.core, number, pipe))
-                lines.append(json.dumps({"ph": "M", "name": "thread_sort_index", "pid": info.core, "tid": number, "args": {"sort_index": order}}))
+                lines.append(
+                    json.dumps(
+                        {
+                            "ph": "M",
+                            "name": "thread_sort_index",
+                            "pid": info.core,
+                            "tid": number,
+                            "args": {"sort_index": order},
+                        }
+                    )
+                )
     names = [json.dumps(n) for n in data.ops(run)]
     for i in np.lexsort((ev["end"], ev["pipe"], ev["core"], ev["start"])):
         e = ev[i]
         op = int(e["op"])
         name = names[op] if 0 <= op < len(names) else json.dumps(data.op_name(run, op))
-        lines.append('{"ph": "X", "name": %s, "pid": %d, "tid": %d, "ts": %.4f, "dur": %.4f, "args": {"line": %d, "bytes": %d, "elements": %d}}'
-                     % (name, e["core"], e["pipe"], e["start"] / 1e3, (e["end"] - e["start"]) / 1e3, e["line"], e["bytes"], e["elements"]))
+        lines.append(
+            '{"ph": "X", "name": %s, "pid": %d, "tid": %d, "ts": %.4f, "dur": %.4f, '
+            '"args": {"line": %d, "bytes": %d, "elements": %d}}'
+            % (
+                name,
+                e["core"],
+                e["pipe"],
+                e["start"] / 1e3,
+                (e["end"] - e["start"]) / 1e3,
+                e["line"],
+                e["bytes"],
+                e["elements"],
+            )
+        )
     about = json.dumps({"kernel": data.name(run), "origin": data.origin(run)}, sort_keys=True)
     content = '{"displayTimeUnit": "ns", "otherData": %s, "traceEvents": [\n%s\n]}\n' % (about, ",\n".join(lines))
     if path is not None:

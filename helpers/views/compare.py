@@ -1,4 +1,5 @@
-"""A kernel beside its tiling simulation (or any two runs): the same bytes, instructions and cycles, and if not, where."""
+"""A kernel beside its tiling simulation (or any two runs): the same bytes, instructions, cycles? If not, where?"""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -11,18 +12,22 @@ from .picture import Page
 
 @dataclass(frozen=True)
 class Difference:
-    """The first instruction in which two runs part. `left` and `right` say what stands there, "nothing" when one has ended."""
+    """The first instruction in which two runs part. left and right: what stands there, "nothing" at the end."""
+
     block: int
     pipe: str
-    number: int        # 0-based, on this block and pipe
+    number: int  # 0-based, on this block and pipe
     tile: int
-    line: int          # in the first run
+    line: int  # in the first run
     left: str
     right: str
 
     def __str__(self) -> str:
-        return (f"They part at block {self.block}, pipe {self.pipe}, instruction {self.number} (tile {self.tile}, line {self.line}): "
-                f"{self.left} against {self.right}.")
+        return (
+            f"They part at block {self.block}, pipe {self.pipe}, instruction {self.number} "
+            f"(tile {self.tile}, line {self.line}): "
+            f"{self.left} against {self.right}."
+        )
 
 
 def _steps(run) -> dict[tuple, tuple]:
@@ -58,15 +63,31 @@ def first_difference(left, right) -> Difference | None:
         differ = n
         if n:
             ea, eb = la[0][:n], lb[0][:n]
-            unlike = (_named(left, ea, names) != _named(right, eb, names)) | (ea["elements"] != eb["elements"]) | (ea["bytes"] != eb["bytes"])
+            unlike = (
+                (_named(left, ea, names) != _named(right, eb, names))
+                | (ea["elements"] != eb["elements"])
+                | (ea["bytes"] != eb["bytes"])
+            )
             differ = int(np.argmax(unlike)) if unlike.any() else n
         more_a, more_b = la is not None and differ < len(la[0]), lb is not None and differ < len(lb[0])
         if not more_a and not more_b:
             continue
         at = la if more_a else lb
         e, tile = at[0][differ], int(at[1][differ])
-        found.append((float(e["start"]), Difference(key[0], key[3], differ, tile, int(e["line"]),
-                      _says(left, la[0][differ]) if more_a else "nothing", _says(right, lb[0][differ]) if more_b else "nothing")))
+        found.append(
+            (
+                float(e["start"]),
+                Difference(
+                    key[0],
+                    key[3],
+                    differ,
+                    tile,
+                    int(e["line"]),
+                    _says(left, la[0][differ]) if more_a else "nothing",
+                    _says(right, lb[0][differ]) if more_b else "nothing",
+                ),
+            )
+        )
     return min(found, key=lambda f: f[0])[1] if found else None
 
 
@@ -95,17 +116,33 @@ def compare(left, right, names=("kernel", "simulation")) -> Page:
     def row(what, x, y, form):
         same = "same" if x == y else ("" if not x else f"{100 * (y - x) / x:+.1f} %")
         rows.append([what, form(x), form(y), same])
+
     whole = "{:,.0f}".format
-    for what, key in (("GM bytes read", "gm_read_bytes"), ("GM bytes written", "gm_write_bytes"), ("HBM bytes", "hbm_bytes")):
+    for what, key in (
+        ("GM bytes read", "gm_read_bytes"),
+        ("GM bytes written", "gm_write_bytes"),
+        ("HBM bytes", "hbm_bytes"),
+    ):
         if key in ta or key in tb:
             row(what, ta.get(key, 0), tb.get(key, 0), whole)
     ca, cb = op_counts(left), op_counts(right)
     for key in sorted(set(ca) | set(cb), key=lambda k: (data.FLOW.index(k[0]), k[1])):
         row(f"{key[1]} on {key[0]}", ca.get(key, 0), cb.get(key, 0), whole)
     row("cycles", getattr(left, "cycles", 0) or 0, getattr(right, "cycles", 0) or 0, whole)
-    row("time us", round(getattr(left, "time_us", 0) or 0, 2), round(getattr(right, "time_us", 0) or 0, 2), "{:,.2f}".format)
+    row(
+        "time us",
+        round(getattr(left, "time_us", 0) or 0, 2),
+        round(getattr(right, "time_us", 0) or 0, 2),
+        "{:,.2f}".format,
+    )
     part = first_difference(left, right)
-    verdict = str(part) if part else "Every copy and instruction is the same, in the same order."
+    same_time = rows[-2][3] == rows[-1][3] == "same"
+    verdict = (
+        str(part)
+        if part
+        else "Every copy and instruction is the same, in the same order"
+        + ("." if same_time else "; only their times differ.")
+    )
     head = ["", *names, "difference"]
     title = f"{names[0]} and {names[1]}, {data.origin(left)}"
     plain = f"{title}\n\n{text.table(head, rows)}\n\n{verdict}"

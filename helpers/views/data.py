@@ -1,17 +1,32 @@
 """What the views read of a Run, in one place. Nothing here changes the run."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
 
-PIPES = ("S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX")            # index = Event.pipe
-FLOW = ("S", "MTE2", "MTE1", "M", "V", "FIX", "MTE3")             # the order in which data meets them
-KINDS = ("AIV", "AIC")                                            # index = Event.kind
-MEMORIES = ("GM", "UB", "L1", "L0A", "L0B", "L0C", "BT", "FB")    # index = Mem
+PIPES = ("S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX")  # index = Event.pipe
+FLOW = ("S", "MTE2", "MTE1", "M", "V", "FIX", "MTE3")  # the order in which data meets them
+KINDS = ("AIV", "AIC")  # index = Event.kind
+MEMORIES = ("GM", "UB", "L1", "L0A", "L0B", "L0C", "BT", "FB")  # index = Mem
 
-EVENT = np.dtype([("core", "<i4"), ("block", "<i4"), ("kind", "<i4"), ("pipe", "<i4"), ("op", "<i4"), ("line", "<i4"),
-                  ("file", "<i4"), ("sub", "<i4"), ("start", "<f8"), ("end", "<f8"), ("bytes", "<u8"), ("elements", "<u8")])
+EVENT = np.dtype(
+    [
+        ("core", "<i4"),
+        ("block", "<i4"),
+        ("kind", "<i4"),
+        ("pipe", "<i4"),
+        ("op", "<i4"),
+        ("line", "<i4"),
+        ("file", "<i4"),
+        ("sub", "<i4"),
+        ("start", "<f8"),
+        ("end", "<f8"),
+        ("bytes", "<u8"),
+        ("elements", "<u8"),
+    ]
+)
 
 
 def events(run) -> np.ndarray:
@@ -97,8 +112,15 @@ def cores(run) -> list[CoreInfo]:
     for c in sorted(set(known) | set(range(len(ends)))):
         e = known.get(c)
         end = float(ends[c]) if c < len(ends) else last[c]
-        out.append(CoreInfo(c, int(e["block"]) if e is not None else c, KINDS[int(e["kind"])] if e is not None else "AIV",
-                            int(e["sub"]) if e is not None else 0, end))
+        out.append(
+            CoreInfo(
+                c,
+                int(e["block"]) if e is not None else c,
+                KINDS[int(e["kind"])] if e is not None else "AIV",
+                int(e["sub"]) if e is not None else 0,
+                end,
+            )
+        )
     return out
 
 
@@ -143,7 +165,7 @@ def union_ns(ev: np.ndarray) -> float:
 
 
 def disjoint(ev: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """start and end of the events of one pipe (sorted by start), cut so that they cover the same time without overlap."""
+    """start and end of the events of one pipe (sorted by start), cut to cover the same time without overlap."""
     start = ev["start"]
     if len(start) > 1 and np.any(np.diff(start) < 0):
         raise ValueError("events of a lane must be sorted by start")
@@ -167,9 +189,14 @@ def tiles(ev: np.ndarray) -> np.ndarray:
     if not len(ev):
         return np.zeros(0, dtype=int)
     order = np.lexsort((ev["start"],))
-    site = ev["pipe"].astype(np.int64) << 52 | ev["file"].astype(np.int64) << 40 | (ev["line"].astype(np.int64) & 0xFFFFFF) << 16 | ev["op"]
+    site = (
+        ev["pipe"].astype(np.int64) << 52
+        | ev["file"].astype(np.int64) << 40
+        | (ev["line"].astype(np.int64) & 0xFFFFFF) << 16
+        | ev["op"]
+    )
     _, inverse, counts = np.unique(site, return_inverse=True, return_counts=True)
-    nth = np.empty(len(ev), dtype=np.int64)           # how many events of the same call came before
+    nth = np.empty(len(ev), dtype=np.int64)  # how many events of the same call came before
     grouped = order[np.argsort(inverse[order], kind="stable")]
     starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
     nth[grouped] = np.arange(len(ev)) - np.repeat(starts, counts)

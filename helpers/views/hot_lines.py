@@ -1,4 +1,5 @@
 """Which lines of the kernel cost the cycles: the text with a number beside every line."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -13,13 +14,13 @@ from .picture import Page
 class HotLine:
     line: int
     source: str
-    cycles: float = 0.0                                # over all pipes and cores
+    cycles: float = 0.0  # over all pipes and cores
     pipes: dict[str, float] = field(default_factory=dict)
     calls: int = 0
 
 
 def line_costs(run) -> list[HotLine]:
-    """One entry per line of the text, in order. A line costs the time its instructions keep their pipes busy, in cycles,
+    """One entry per line of the text, in order. A line costs the cycles its instructions keep their pipes busy,
     summed over the cores; pipes work at the same time, so the sum is larger than the cycles of the kernel."""
     first = getattr(run, "first_line", None) or 1
     lines = {first + i: HotLine(first + i, s) for i, s in enumerate((getattr(run, "source", None) or "").splitlines())}
@@ -80,16 +81,28 @@ def hot_lines(run, top: int | None = None) -> Page:
     body = []
     for h in shown:
         busy = " ".join(p for p in data.FLOW if h.pipes.get(p, 0) > 0)
-        body.append([str(h.line), f"{h.cycles:,.0f}" if h.cycles else "", text.percent(h.cycles / whole) if h.cycles else "",
-                     text.bar(h.cycles / peak, 8) if h.cycles else "", busy, h.source.rstrip()])
+        body.append(
+            [
+                str(h.line),
+                f"{h.cycles:,.0f}" if h.cycles else "",
+                text.percent(h.cycles / whole) if h.cycles else "",
+                text.bar(h.cycles / peak, 8) if h.cycles else "",
+                busy,
+                h.source.rstrip(),
+            ]
+        )
     title = data.title(run, "cycles per line")
     hottest = max(costs, key=lambda h: (h.cycles, -h.line), default=None)
     note = "No line of this text cost a cycle."
     if hottest is not None and hottest.cycles:
-        note = (f"Busy cycles of all pipes and cores, {whole:,.0f} in all. Line {hottest.line} takes "
-                f"{text.percent(hottest.cycles / whole)} of them.")
+        note = (
+            f"Busy cycles of all pipes and cores, {whole:,.0f} in all. Line {hottest.line} takes "
+            f"{text.percent(hottest.cycles / whole)} of them."
+        )
     rows = [_text_row(r) for r in body]
-    plain = "\n".join([title, "", f"{'line':>5}  {'cycles':>12}  {'share':>6}  {'':8}  {'pipes':10}  text", *rows, "", note])
+    plain = "\n".join(
+        [title, "", f"{'line':>5}  {'cycles':>12}  {'share':>6}  {'':8}  {'pipes':10}  text", *rows, "", note]
+    )
     page = f"<div><b>{text.escape(title)}</b></div>\n{_html(head, body)}\n<div>{text.escape(note)}</div>"
     return Page(plain, page, title, costs)
 
@@ -101,7 +114,16 @@ def _text_row(r: list[str]) -> str:
 def _html(head, body) -> str:
     def row(r, tag="td"):
         align = ("right", "right", "right", "left", "left", "left")
-        return "<tr>" + "".join(f'<{tag} style="text-align:{a};padding:0 8px;border:0;white-space:pre;font-family:monospace">'
-                                f"{text.escape(c)}</{tag}>" for c, a in zip(r, align)) + "</tr>"
+        return (
+            "<tr>"
+            + "".join(
+                f'<{tag} style="text-align:{a};padding:0 8px;border:0;white-space:pre;font-family:monospace">'
+                f"{text.cell(c)}</{tag}>"
+                for c, a in zip(r, align)
+            )
+            + "</tr>"
+        )
+
     rows = "\n".join(row(r) for r in body)
-    return f'<table style="border-collapse:collapse;font-size:12px">\n<thead>{row(head, "th")}</thead>\n<tbody>\n{rows}\n</tbody></table>'
+    top = f"<thead>{row(head, 'th')}</thead>"
+    return f'<table style="border-collapse:collapse;font-size:12px">\n{top}\n<tbody>\n{rows}\n</tbody></table>'

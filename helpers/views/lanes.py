@@ -1,4 +1,5 @@
 """From events to the rectangles of a timeline: which lanes, which tile, and what merges when it gets too narrow."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -8,13 +9,14 @@ import numpy as np
 from . import data
 
 FLAG_OPS = ("SetFlag", "WaitFlag")
-NARROW = 2.0      # pixels: below this an instruction is not drawn alone
-BIN = 3.0         # pixels: narrow neighbours within this width become one rectangle
+NARROW = 2.0  # pixels: below this an instruction is not drawn alone
+BIN = 3.0  # pixels: narrow neighbours within this width become one rectangle
 
 
 @dataclass
 class Rects:
-    """Rectangles of one lane in order, without overlap: ns, tile number and op index (-1 = several), share of time in use."""
+    """Rectangles of one lane in order, without overlap. Times in ns; tile and op are -1 when several were merged."""
+
     start: np.ndarray
     end: np.ndarray
     tile: np.ndarray
@@ -31,7 +33,7 @@ class Rects:
 class Lane:
     info: data.CoreInfo
     pipe: str
-    events: np.ndarray     # of this core and pipe, sorted by start
+    events: np.ndarray  # of this core and pipe, sorted by start
     tile: np.ndarray
 
 
@@ -46,8 +48,10 @@ def choose_cores(run, blocks=None) -> list[data.CoreInfo]:
         known = {c.block for c in all_cores}
         missing = [b for b in wanted if b not in known]
         if missing:
-            raise ValueError(f"Block {missing[0]} is not part of this run: it has blocks 0 to {max(known, default=0)}. "
-                             f"Use blocks=[0] or blocks=\"all\".")
+            raise ValueError(
+                f"Block {missing[0]} is not part of this run: it has blocks 0 to {max(known, default=0)}. "
+                f'Use blocks=[0] or blocks="all".'
+            )
         return [c for c in all_cores if c.block in wanted]
     if len(all_cores) <= 4:
         return all_cores
@@ -96,7 +100,9 @@ def merge(lane: Lane, start: float, end: float, pixels: float, by_tile: bool = T
     bin_number = np.floor((s - start) / (BIN * px)).astype(np.int64)
     cut = np.ones(len(s), dtype=bool)
     cut[1:] = alone[1:] | alone[:-1] | (bin_number[1:] != bin_number[:-1])
-    if by_tile and (end - start) / max(1, len(np.unique(tile))) >= 2 * BIN * px:   # tiles are wide enough to be told apart
+    if (
+        by_tile and (end - start) / max(1, len(np.unique(tile))) >= 2 * BIN * px
+    ):  # tiles are wide enough to be told apart
         cut[1:] |= tile[1:] != tile[:-1]
     first = np.flatnonzero(cut)
     last = np.append(first[1:], len(s)) - 1
@@ -105,7 +111,15 @@ def merge(lane: Lane, start: float, end: float, pixels: float, by_tile: bool = T
     used = np.add.reduceat(e - s, first)
     one_op = np.minimum.reduceat(op, first) == np.maximum.reduceat(op, first)
     one_tile = np.minimum.reduceat(tile, first) == np.maximum.reduceat(tile, first)
-    return Rects(s[first], e[last], np.where(one_tile, tile[first], -1), np.where(one_op, op[first], -1), line[first], number, used / length)
+    return Rects(
+        s[first],
+        e[last],
+        np.where(one_tile, tile[first], -1),
+        np.where(one_op, op[first], -1),
+        line[first],
+        number,
+        used / length,
+    )
 
 
 def busy_share(lane: Lane, start: float, end: float) -> float:

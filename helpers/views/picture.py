@@ -3,6 +3,7 @@
 Notebooks show both by themselves. The plain text is the alternative text, which also makes a saved notebook comparable:
 test tools skip pixels, but they do compare words.
 """
+
 from __future__ import annotations
 
 import base64
@@ -44,8 +45,10 @@ class Picture:
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         width, height = (round(x * style.SCALE) for x in self.figure.get_size_inches())
-        return ({"image/png": base64.b64encode(self.png()).decode("ascii"), "text/plain": self.alt},
-                {"image/png": {"alt": self.alt, "width": width, "height": height}})
+        return (
+            {"image/png": base64.b64encode(self.png()).decode("ascii"), "text/plain": self.alt},
+            {"image/png": {"alt": self.alt, "width": width, "height": height}},
+        )
 
 
 def _render(figure: Figure, alt: str) -> bytes:
@@ -76,8 +79,11 @@ class Page:
     @property
     def html(self) -> str:
         """The whole page, ready to be saved to a file."""
-        return (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/><title>{html.escape(self.title)}</title></head>\n'
-                f'<body style="font-family:sans-serif;margin:1.5em">\n{self.fragment}\n</body></html>\n')
+        return (
+            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
+            f"<title>{html.escape(self.title)}</title></head>\n"
+            f'<body style="font-family:sans-serif;margin:1.5em">\n{self.fragment}\n</body></html>\n'
+        )
 
     def save(self, path) -> None:
         with open(path, "w", encoding="utf-8", newline="\n") as f:

@@ -1,4 +1,5 @@
 """The roofline: what bytes and arithmetic allow at most, and where a kernel stands under that roof."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from .bars import plain_log
 from .picture import Picture, new_figure
 
 
-_HOLLOW = 0.95     # below this share of HBM in the GM bytes a second, hollow point tells them apart
+_HOLLOW = 0.95  # below this share of HBM in the GM bytes a second, hollow point tells them apart
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Point:
 @dataclass(frozen=True)
 class Roofs:
     """Gop/s and GB/s of the whole chip."""
+
     hbm: float | None
     l2: float | None
     flat: dict[str, float]
@@ -58,8 +60,13 @@ def operations(run) -> float:
 def point(run, name: str = "", ops: float | None = None) -> Point:
     known = data.totals(run)
     moved = float(known.get("gm_read_bytes", 0)) + float(known.get("gm_write_bytes", 0))
-    return Point(name or data.name(run), operations(run) if ops is None else float(ops), moved,
-                 float(known.get("hbm_bytes", moved)), float(getattr(run, "time_us", 0) or 0))
+    return Point(
+        name or data.name(run),
+        operations(run) if ops is None else float(ops),
+        moved,
+        float(known.get("hbm_bytes", moved)),
+        float(getattr(run, "time_us", 0) or 0),
+    )
 
 
 def roofs(run) -> Roofs:
@@ -89,14 +96,22 @@ def roofline(run, *, ops: float | None = None, width: float = 7.5) -> Picture:
     height = 4.4
     figure = new_figure(width, height)
     left, right, top, bottom = 0.8, 0.25, 0.45, 0.55
-    ax = figure.add_axes((left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height))
+    ax = figure.add_axes(
+        (left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height)
+    )
     xs, ys = _limits(placed, limits)
     _draw_roofs(ax, limits, xs, ys)
     for i, p in enumerate(placed):
         _draw_point(ax, p, limits, i, len(placed) > 1, data.origin(first))
     for i, p in enumerate([p for p in points if p not in placed]):
         rate = p.gm_bytes / p.time_us / 1e3 if p.time_us > 0 else 0.0
-        ax.text(0.02, 0.96 - 0.06 * i, f"{p.name}: no arithmetic, so no point; it moves {text.digits(rate, 3)} GB/s", transform=ax.transAxes, va="top")
+        ax.text(
+            0.02,
+            0.96 - 0.06 * i,
+            f"{p.name}: no arithmetic, so no point; it moves {text.digits(rate, 3)} GB/s",
+            transform=ax.transAxes,
+            va="top",
+        )
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlim(*xs)
@@ -118,8 +133,10 @@ def _limits(placed, limits) -> tuple[tuple[float, float], tuple[float, float]]:
     ridge = top / limits.hbm if limits.hbm else 10.0
     x = [p.intensity() for p in placed] + [p.intensity(p.hbm_bytes) for p in placed if p.hbm_bytes > 0] + [ridge, 0.1]
     y = [p.gops for p in placed] + [top, 100.0]
-    return ((10 ** np.floor(np.log10(min(x) / 1.5)), 10 ** np.ceil(np.log10(max(x) * 3))),
-            (10 ** np.floor(np.log10(min(y) / 1.2)), 10 ** np.ceil(np.log10(max(y) * 1.3))))
+    return (
+        (10 ** np.floor(np.log10(min(x) / 1.5)), 10 ** np.ceil(np.log10(max(x) * 3))),
+        (10 ** np.floor(np.log10(min(y) / 1.2)), 10 ** np.ceil(np.log10(max(y) * 1.3))),
+    )
 
 
 def _draw_roofs(ax, limits: Roofs, xs, ys):
@@ -128,12 +145,27 @@ def _draw_roofs(ax, limits: Roofs, xs, ys):
     for name, rate, dash in (("L2 read", limits.l2, (0, (5, 2))), ("HBM", limits.hbm, "solid")):
         if not rate:
             continue
-        ax.plot(x[x * rate <= top * 1.0001], (x * rate)[x * rate <= top * 1.0001], color=style.INK, linestyle=dash, linewidth=1.4)
+        ax.plot(
+            x[x * rate <= top * 1.0001],
+            (x * rate)[x * rate <= top * 1.0001],
+            color=style.INK,
+            linestyle=dash,
+            linewidth=1.4,
+        )
         at = max(xs[0] * 1.15, ys[0] / rate * 1.15)
         across, up = np.log10(xs[1] / xs[0]), np.log10(ys[1] / ys[0])
         box = ax.get_window_extent()
         angle = np.degrees(np.arctan2(box.height / up, box.width / across))
-        ax.text(at, at * rate * 1.12, f"{name} {text.digits(rate, 4)} GB/s", rotation=angle, rotation_mode="anchor", fontsize=8, ha="left", va="bottom")
+        ax.text(
+            at,
+            at * rate * 1.12,
+            f"{name} {text.digits(rate, 4)} GB/s",
+            rotation=angle,
+            rotation_mode="anchor",
+            fontsize=8,
+            ha="left",
+            va="bottom",
+        )
     for name, peak in limits.flat.items():
         start = peak / (limits.l2 or limits.hbm or 1.0)
         ax.plot([start, xs[1]], [peak, peak], color=style.INK, linewidth=1.4 if peak == top else 0.9)
@@ -150,10 +182,27 @@ def _draw_point(ax, p: Point, limits: Roofs, i: int, several: bool, origin: str)
         words = f"{origin}: {text.digits(p.gops, 2)} Gop/s\n{text.digits(x, 2)} op/B, {_under(p, limits)}"
     ax.plot([x], [p.gops], marker=marker, color=colour, markersize=8, linestyle="none", zorder=5)
     h = p.intensity(p.hbm_bytes) if 0 < p.hbm_bytes < _HOLLOW * p.gm_bytes else 0.0
-    ax.annotate(words, (max(x, h), p.gops), xytext=(9, 0), textcoords="offset points", va="center", fontsize=8.5, zorder=3,
-                bbox=dict(boxstyle="round,pad=0.15", facecolor=style.PAPER, edgecolor="none", alpha=0.85))
+    ax.annotate(
+        words,
+        (max(x, h), p.gops),
+        xytext=(9, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=8.5,
+        zorder=3,
+        bbox=dict(boxstyle="round,pad=0.15", facecolor=style.PAPER, edgecolor="none", alpha=0.85),
+    )
     if h:
-        ax.plot([h], [p.gops], marker=marker, markerfacecolor=style.PAPER, markeredgecolor=colour, markersize=7, linestyle="none", zorder=4)
+        ax.plot(
+            [h],
+            [p.gops],
+            marker=marker,
+            markerfacecolor=style.PAPER,
+            markeredgecolor=colour,
+            markersize=7,
+            linestyle="none",
+            zorder=4,
+        )
 
 
 def _under(p: Point, limits: Roofs) -> str:
@@ -166,10 +215,20 @@ def _alt(title: str, points: list[Point], limits: Roofs) -> str:
     for p in points:
         if p.ops > 0 and p.gm_bytes > 0:
             top = max(limits.flat.values(), default=0)
-            ridge = f", right of the ridge at {text.digits(top / limits.hbm)}" if limits.hbm and top and p.intensity() > top / limits.hbm else ""
+            ridge = (
+                f", right of the ridge at {text.digits(top / limits.hbm)}"
+                if limits.hbm and top and p.intensity() > top / limits.hbm
+                else ""
+            )
             side = "arithmetic sets the limit" if ridge else "bytes set the limit"
-            said.append(f"{p.name}: {text.digits(p.intensity())} op/B, {text.digits(p.gops)} Gop/s, {_under(p, limits)}{ridge}; {side}")
+            said.append(
+                f"{p.name}: {text.digits(p.intensity())} op/B, {text.digits(p.gops)} Gop/s, "
+                f"{_under(p, limits)}{ridge}; {side}"
+            )
         else:
             said.append(f"{p.name}: no arithmetic")
     peak = ", ".join(f"{n} {v:,.0f} Gop/s" for n, v in limits.flat.items())
-    return f"{title}. x: operations per GM byte, y: Gop/s, log axes. Roofs: HBM {text.digits(limits.hbm or 0, 4)} GB/s, {peak}. Notice: {'. '.join(said)}."
+    return (
+        f"{title}. x: operations per GM byte, y: Gop/s, log axes. "
+        f"Roofs: HBM {text.digits(limits.hbm or 0, 4)} GB/s, {peak}. Notice: {'. '.join(said)}."
+    )

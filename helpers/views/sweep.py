@@ -1,4 +1,5 @@
 """One number varied, one curve: tile size, number of blocks, length."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from .picture import Picture, new_figure
 @dataclass
 class Sweep:
     """values[i] took times[i] us; None where it could not run, and failed[value] is the finding code."""
+
     values: list
     times: list
     runs: list
@@ -26,8 +28,10 @@ class Sweep:
         return self.values[min(ran)[1]] if ran else None
 
     def __repr__(self) -> str:
-        rows = [[f"{v:,}" if isinstance(v, int) else str(v), "-" if t is None else f"{t:,.2f}", self.failed.get(v, "")]
-                for v, t in zip(self.values, self.times)]
+        rows = [
+            [f"{v:,}" if isinstance(v, int) else str(v), "-" if t is None else f"{t:,.2f}", self.failed.get(v, "")]
+            for v, t in zip(self.values, self.times)
+        ]
         return text.table(["value", "time us", ""], rows, left=0, wrap_last=True)
 
 
@@ -45,8 +49,10 @@ def sweep(fn, values) -> Sweep:
             result = fn(value)
         except WorkbookError as problem:
             findings = list(getattr(problem, "findings", None) or [])
-            found.failed[value] = next((str(f.code) for f in findings if str(f.severity).lower().endswith("error")),
-                                       str(findings[0].code) if findings else type(problem).__name__)
+            found.failed[value] = next(
+                (str(f.code) for f in findings if str(f.severity).lower().endswith("error")),
+                str(findings[0].code) if findings else type(problem).__name__,
+            )
             result = None
         time = getattr(result, "time_us", result)
         found.values.append(value)
@@ -57,21 +63,45 @@ def sweep(fn, values) -> Sweep:
 
 
 @style.styled
-def plot_sweep(found, *, x: str = "value", unit: str = "us", title: str = "", log_x: bool = True, log_y: bool = False,
-               width: float = 7.5) -> Picture:
-    """The curve of a Sweep, or several as {"one buffer": sweep, …}. x: name and unit of the varied number, "tile, KB"."""
+def plot_sweep(
+    found,
+    *,
+    x: str = "value",
+    unit: str = "us",
+    title: str = "",
+    log_x: bool = True,
+    log_y: bool = False,
+    width: float = 7.5,
+) -> Picture:
+    """The curve of a Sweep, or several as {"one buffer": sweep, …}. x: what varies, with its unit: "tile, KB"."""
     many = found if isinstance(found, dict) else {"": found}
     height = 3.5
     figure = new_figure(width, height)
     left, right, top, bottom = 0.75, 0.3, 0.45, 0.55
-    ax = figure.add_axes((left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height))
+    ax = figure.add_axes(
+        (left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height)
+    )
     origins = dict.fromkeys(s.origin for s in many.values() if s.origin)
     for i, (name, s) in enumerate(many.items()):
         ran = [(v, t) for v, t in zip(s.values, s.times) if t is not None]
-        ax.plot([v for v, _ in ran], [t for _, t in ran], marker=style.MARKERS[i % len(style.MARKERS)], color=style.SERIES[i % len(style.SERIES)],
-                label=name or None, markersize=5)
+        ax.plot(
+            [v for v, _ in ran],
+            [t for _, t in ran],
+            marker=style.MARKERS[i % len(style.MARKERS)],
+            color=style.SERIES[i % len(style.SERIES)],
+            label=name or None,
+            markersize=5,
+        )
         for v, t in ran if len(many) == 1 and len(ran) <= 12 else []:
-            ax.annotate(text.digits(t, 3), (v, t), xytext=(4, 5), textcoords="offset points", ha="left", fontsize=7.5, color=style.SOFT)
+            ax.annotate(
+                text.digits(t, 3),
+                (v, t),
+                xytext=(4, 5),
+                textcoords="offset points",
+                ha="left",
+                fontsize=7.5,
+                color=style.SOFT,
+            )
     values = sorted({v for s in many.values() for v in s.values})
     if log_x and values and values[0] > 0:
         ax.set_xscale("log", base=2)
@@ -102,8 +132,26 @@ def _draw_failed(ax, many):
     for s in many.values():
         codes.update(s.failed)
     for v, code in codes.items():
-        ax.plot([v], [0.03], marker="x", color=style.ALARM, markersize=8, markeredgewidth=2, transform=ax.get_xaxis_transform(), clip_on=False)
-        ax.annotate(code, (v, 0.08), xycoords=ax.get_xaxis_transform(), rotation=90, ha="center", va="bottom", fontsize=7.5, color=style.ALARM)
+        ax.plot(
+            [v],
+            [0.03],
+            marker="x",
+            color=style.ALARM,
+            markersize=8,
+            markeredgewidth=2,
+            transform=ax.get_xaxis_transform(),
+            clip_on=False,
+        )
+        ax.annotate(
+            code,
+            (v, 0.08),
+            xycoords=ax.get_xaxis_transform(),
+            rotation=90,
+            ha="center",
+            va="bottom",
+            fontsize=7.5,
+            color=style.ALARM,
+        )
 
 
 def _alt(heading, many, x, unit) -> str:
@@ -111,5 +159,9 @@ def _alt(heading, many, x, unit) -> str:
     for name, s in many.items():
         ran = [f"{v}: {text.digits(t, 3)}" for v, t in zip(s.values, s.times) if t is not None]
         lost = [f"{v} does not run ({code})" for v, code in s.failed.items()]
-        says.append((f"{name}: " if name else "") + ", ".join([*ran, *lost]) + (f". Notice: fastest at {s.best}" if s.best is not None else ""))
+        says.append(
+            (f"{name}: " if name else "")
+            + ", ".join([*ran, *lost])
+            + (f". Notice: fastest at {s.best}" if s.best is not None else "")
+        )
     return f"{heading}. x: {x}, y: time in {unit}. {'. '.join(says)}."

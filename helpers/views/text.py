@@ -1,4 +1,5 @@
 """Numbers and tables as text: two digits in prose, units always, the same string on every machine."""
+
 from __future__ import annotations
 
 import html
@@ -13,7 +14,7 @@ def digits(x: float, n: int = 2) -> str:
         return "0"
     places = n - 1 - math.floor(math.log10(abs(x)))
     x = round(x, places)
-    places = n - 1 - math.floor(math.log10(abs(x)))   # 9.96 rounds to 10, which has one place less
+    places = n - 1 - math.floor(math.log10(abs(x)))  # 9.96 rounds to 10, which has one place less
     return f"{x:,.{max(0, places)}f}"
 
 
@@ -69,22 +70,35 @@ def table(head: list[str], rows: list[list[str]], left: int = 1, wrap_last: bool
 
     def line(r):
         return "  ".join(str(c).ljust(w) if f else str(c).rjust(w) for c, w, f in zip(r, widths, flush)).rstrip()
+
     return "\n".join([line(head), "  ".join("-" * w for w in widths), *map(line, rows)])
 
 
 _CELL = "padding:2px 10px;text-align:{};border-bottom:1px solid #E6E6E6"
 
 
-def html_table(head: list[str], rows: list[list[str]], left: int = 1, wrap_last: bool = False, mono: bool = False) -> str:
+def html_table(
+    head: list[str], rows: list[list[str]], left: int = 1, wrap_last: bool = False, mono: bool = False
+) -> str:
     """The same table as HTML, every cell escaped."""
     flush = [i < left or (wrap_last and i == len(head) - 1) for i in range(len(head))]
     font = "font-family:monospace;white-space:pre;" if mono else ""
 
     def cells(tag, r):
-        return "".join(f'<{tag} style="{font}{_CELL.format("left" if f else "right")}">{html.escape(str(c))}</{tag}>'
-                       for c, f in zip(r, flush))
+        return "".join(
+            f'<{tag} style="{font}{_CELL.format("left" if f else "right")}">{cell(str(c))}</{tag}>'
+            for c, f in zip(r, flush)
+        )
+
     body = "\n".join(f"<tr>{cells('td', r)}</tr>" for r in rows)
-    return f'<table style="border-collapse:collapse;font-size:13px">\n<thead><tr>{cells("th", head)}</tr></thead>\n<tbody>\n{body}\n</tbody></table>'
+    top = f"<thead><tr>{cells('th', head)}</tr></thead>\n" if any(head) else ""
+    return f'<table style="border-collapse:collapse;font-size:13px">\n{top}<tbody>\n{body}\n</tbody></table>'
+
+
+def cell(words: str) -> str:
+    """A cell escaped; a bar() in colour."""
+    is_bar = words.strip() != "" and set(words) <= set("█▏▎▍▌▋▊▉ ")
+    return f'<span style="color:#0072B2">{words}</span>' if is_bar else html.escape(words)
 
 
 def escape(s) -> str:

@@ -1,4 +1,5 @@
 """The timeline: what every pipe did when. One lane per pipe, grouped by block, time in us."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -10,8 +11,8 @@ from .lanes import Rects, busy_share, choose_cores, lanes, merge
 from .picture import Picture, new_figure
 from .pipe_table import PACE
 
-_LANE_INCH, _GAP = 0.27, 0.45          # height of a lane; space between blocks, in lanes
-_LEFT, _RIGHT, _TOP, _BOTTOM = 1.45, 0.62, 0.40, 0.52   # margins in inches
+_LANE_INCH, _GAP = 0.27, 0.45  # height of a lane; space between blocks, in lanes
+_LEFT, _RIGHT, _TOP, _BOTTOM = 1.45, 0.62, 0.40, 0.52  # margins in inches
 _MAX_HEIGHT = 13.0
 
 
@@ -21,7 +22,9 @@ def _window(run, start, end) -> tuple[float, float]:
     lo = 0.0 if start is None else float(start)
     hi = (whole if whole > 0 else 1.0) if end is None else float(end)
     if not hi > lo:
-        raise ValueError(f"The range {lo:g} to {hi:g} us shows nothing: end must lie after start. The run takes {whole:.2f} us.")
+        raise ValueError(
+            f"The range {lo:g} to {hi:g} us shows nothing: end must lie after start. The run takes {whole:.2f} us."
+        )
     return lo, hi
 
 
@@ -71,8 +74,14 @@ def _draw(ax, rows: _Rows, lo: float, hi: float, pixels: float, lane_pixels: flo
         if labels and lane_pixels >= 13:
             _label(ax, run, lane, r, y, per_px, tones)
     if boxes:
-        ax.add_collection(PolyCollection(np.concatenate(boxes), facecolors=np.concatenate(fills),
-                                         edgecolors=np.concatenate(edges), linewidths=0.4))
+        ax.add_collection(
+            PolyCollection(
+                np.concatenate(boxes),
+                facecolors=np.concatenate(fills),
+                edgecolors=np.concatenate(edges),
+                linewidths=0.4,
+            )
+        )
     size = max(5.0, min(8.5, lane_pixels * 0.45))
     shown = None
     for lane, y in zip(rows.lanes, rows.y):
@@ -80,15 +89,35 @@ def _draw(ax, rows: _Rows, lo: float, hi: float, pixels: float, lane_pixels: flo
         if lane_pixels >= 7:
             role = f" {style.PIPE_ROLES[lane.pipe]}" if lane_pixels >= 13 else ""
             ax.text(-0.008, y + 0.52, f"{lane.pipe}{role}", transform=margin, ha="right", va="center", fontsize=size)
-            ax.text(1.008, y + 0.52, text.percent(busy_share(lane, t0, t1)), transform=margin, ha="left", va="center",
-                    fontsize=size, color=style.SOFT)
+            ax.text(
+                1.008,
+                y + 0.52,
+                text.percent(busy_share(lane, t0, t1)),
+                transform=margin,
+                ha="left",
+                va="center",
+                fontsize=size,
+                color=style.SOFT,
+            )
         if lane.info.core != shown and (lane_pixels >= 7 or len(rows.chosen) <= 60):
             label = data.core_label(lane.info, both)
-            ax.annotate(label if lane_pixels >= 13 else label.replace("\n", " "), (0, y + 0.04), xycoords=margin, xytext=(-_LEFT * 72 + 4, 0),
-                        textcoords="offset points", ha="left", va="top", fontsize=max(size, 6), fontweight="bold", color=style.INK)
+            ax.annotate(
+                label if lane_pixels >= 13 else label.replace("\n", " "),
+                (0, y + 0.04),
+                xycoords=margin,
+                xytext=(-_LEFT * 72 + 4, 0),
+                textcoords="offset points",
+                ha="left",
+                va="top",
+                fontsize=max(size, 6),
+                fontweight="bold",
+                color=style.INK,
+            )
             shown = lane.info.core
     if not rows.lanes:
-        ax.text(0.5, 0.5, "no instruction in this run", transform=ax.transAxes, ha="center", va="center", color=style.SOFT)
+        ax.text(
+            0.5, 0.5, "no instruction in this run", transform=ax.transAxes, ha="center", va="center", color=style.SOFT
+        )
     ax.set_xlim(lo, hi)
     ax.set_ylim(rows.units, 0)
     ax.set_yticks([])
@@ -105,8 +134,16 @@ def _label(ax, run, lane, r, y, per_px, tones):
         name, tile = data.op_name(run, int(r.op[i])), f"#{r.tile[i]}"
         words = next((w for w in (f"{name} {tile}", name, tile) if 5.4 * len(w) <= room), "")
         if words:
-            ax.text((r.start[i] + r.end[i]) / 2e3, y + 0.52, words, ha="center", va="center", fontsize=7,
-                    color=style.ink_on(str(tones[r.tile[i] % 2])), clip_on=True)
+            ax.text(
+                (r.start[i] + r.end[i]) / 2e3,
+                y + 0.52,
+                words,
+                ha="center",
+                va="center",
+                fontsize=7,
+                color=style.ink_on(str(tones[r.tile[i] % 2])),
+                clip_on=True,
+            )
 
 
 def _notice(rows: _Rows, lo: float, hi: float) -> str:
@@ -121,7 +158,10 @@ def _notice(rows: _Rows, lo: float, hi: float) -> str:
     top = max(mean, key=mean.get)
     if mean[top] >= PACE:
         return f"{top} is busy {text.percent(mean[top])} of the time: it sets the pace."
-    return f"No pipe is busy all the time; {top} comes closest with {text.percent(mean[top])}: the pipes wait for each other."
+    return (
+        f"No pipe is busy all the time; {top} comes closest with {text.percent(mean[top])}: "
+        "the pipes wait for each other."
+    )
 
 
 def _heading(rows: _Rows) -> str:
@@ -134,12 +174,17 @@ def _heading(rows: _Rows) -> str:
 def _alt(rows: _Rows, label: str, lo: float, hi: float) -> str:
     run = rows.run
     pipes = ", ".join(p for p in data.FLOW if any(lane.pipe == p for lane in rows.lanes)) or "none"
-    return (f"{data.title(run, label or 'timeline')}. x: {lo:.2f} to {hi:.2f} us, y: one lane per pipe ({pipes}), {_heading(rows)}. "
-            f"Notice: {_notice(rows, lo, hi)}")
+    return (
+        f"{data.title(run, label or 'timeline')}. x: {lo:.2f} to {hi:.2f} us, "
+        f"y: one lane per pipe ({pipes}), {_heading(rows)}. "
+        f"Notice: {_notice(rows, lo, hi)}"
+    )
 
 
 @style.styled
-def timeline(run, start=None, end=None, *, blocks=None, pipes=None, flags=False, labels=True, width=style.WIDTH) -> Picture:
+def timeline(
+    run, start=None, end=None, *, blocks=None, pipes=None, flags=False, labels=True, width=style.WIDTH
+) -> Picture:
     """What every pipe did when.
 
     start, end: range in us (default: the whole run). blocks: a block number, a list, or "all" (default: all when few,
@@ -151,8 +196,10 @@ def timeline(run, start=None, end=None, *, blocks=None, pipes=None, flags=False,
 
 
 @style.styled
-def timelines(runs: dict, start=None, end=None, *, blocks=0, pipes=None, flags=False, labels=True, width=style.WIDTH) -> Picture:
-    """Several runs under one another on one time axis, for example before and after a change: {"one buffer": run, …}."""
+def timelines(
+    runs: dict, start=None, end=None, *, blocks=0, pipes=None, flags=False, labels=True, width=style.WIDTH
+) -> Picture:
+    """Several runs under one another on one time axis, before and after a change: {"one buffer": run, …}."""
     rows = [_Rows(run, blocks, pipes, flags) for run in runs.values()]
     if end is None:
         end = max((_window(r.run, None, None)[1] for r in rows), default=1.0)
@@ -175,9 +222,19 @@ def _stack(rows: list[_Rows], names: list[str], start, end, labels, width) -> Pi
         drawn.append(_draw(ax, r, lo, hi, inner * style.SCALE, lane * style.SCALE, labels))
         words = data.title(r.run, label or "timeline")
         ax.set_title(words, x=-_LEFT / inner + 0.005, pad=8)
-        ax.text(1 + _RIGHT / inner - 0.01, 1, "busy", transform=ax.transAxes, ha="right", va="bottom",
-                fontsize=8, color=style.SOFT)
-        note = f"{_heading(r)}" + (f"; launch adds {text.us(data.launch_us(r.run))}" if data.launch_us(r.run) > 0 else "")
+        ax.text(
+            1 + _RIGHT / inner - 0.01,
+            1,
+            "busy",
+            transform=ax.transAxes,
+            ha="right",
+            va="bottom",
+            fontsize=8,
+            color=style.SOFT,
+        )
+        note = f"{_heading(r)}" + (
+            f"; launch adds {text.us(data.launch_us(r.run))}" if data.launch_us(r.run) > 0 else ""
+        )
         ax.text(1, 1, note + "   ", transform=ax.transAxes, ha="right", va="bottom", fontsize=8, color=style.SOFT)
         last = number == len(rows) - 1
         ax.tick_params(axis="x", labelbottom=last)

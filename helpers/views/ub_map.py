@@ -1,4 +1,5 @@
-"""What lies where in on-chip memory: over time (ub_map) and as a plan before anything runs (ub_plan)."""
+"""What lies where in on-chip memory over time."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -9,8 +10,15 @@ from matplotlib.collections import PolyCollection
 from . import data, style, text
 from .picture import Picture, new_figure
 
-_CAPACITY = {"UB": ("ub_bytes",), "L1": ("l1_bytes",), "L0A": ("l0a_bytes",), "L0B": ("l0b_bytes",), "L0C": ("l0c_bytes",),
-             "BT": ("bt_bytes",), "FB": ("fb_bytes",)}
+_CAPACITY = {
+    "UB": ("ub_bytes",),
+    "L1": ("l1_bytes",),
+    "L0A": ("l0a_bytes",),
+    "L0B": ("l0b_bytes",),
+    "L0C": ("l0c_bytes",),
+    "BT": ("bt_bytes",),
+    "FB": ("fb_bytes",),
+}
 
 
 @dataclass(frozen=True)
@@ -19,7 +27,7 @@ class Buffer:
     slot: int
     addr: int
     bytes: int
-    alone: bool = True         # the only slot of its name
+    alone: bool = True  # the only slot of its name
 
     @property
     def label(self) -> str:
@@ -29,9 +37,9 @@ class Buffer:
 @dataclass(frozen=True)
 class Life:
     buffer: Buffer
-    start: float               # ns
+    start: float  # ns
     end: float
-    turn: int                  # how often the buffer had been allocated before; -1: held all the time
+    turn: int  # how often the buffer had been allocated before; -1: held all the time
 
 
 def _memory_name(mem) -> str:
@@ -44,8 +52,11 @@ def buffers_of(run, core: int, mem: str = "UB") -> dict[int, Buffer]:
     slots = {}
     for b in listed:
         slots.setdefault(b["name"], set()).add(b["slot"])
-    return {i: Buffer(b["name"] or "buffer", int(b["slot"]), int(b["addr"]), int(b["bytes"]), len(slots[b["name"]]) == 1)
-            for i, b in enumerate(listed) if _memory_name(b["mem"]) == mem}
+    return {
+        i: Buffer(b["name"] or "buffer", int(b["slot"]), int(b["addr"]), int(b["bytes"]), len(slots[b["name"]]) == 1)
+        for i, b in enumerate(listed)
+        if _memory_name(b["mem"]) == mem
+    }
 
 
 def lives(run, core: int, mem: str = "UB") -> list[Life]:
@@ -101,7 +112,9 @@ def ub_map(run, *, block: int | None = None, mem: str = "UB", start=None, end=No
     able = [c for c in everyone if c.kind == kind] or everyone
     core = next((c.core for c in able if block is None or c.block == block), None)
     if core is None and block is not None:
-        raise ValueError(f"Block {block} is not part of this run: it has blocks 0 to {max((c.block for c in able), default=0)}.")
+        raise ValueError(
+            f"Block {block} is not part of this run: it has blocks 0 to {max((c.block for c in able), default=0)}."
+        )
     known = buffers_of(run, core, mem) if core is not None else {}
     found = lives(run, core, mem) if core is not None else []
     need = max((b.addr + b.bytes for b in known.values()), default=0)
@@ -123,10 +136,15 @@ def ub_map(run, *, block: int | None = None, mem: str = "UB", start=None, end=No
     ax.set_ylabel(f"byte address in {mem}, KB")
     block_name = next((f", block {c.block}" for c in everyone if c.core == core and len(everyone) > 1), "")
     ax.set_title(data.title(run, f"{mem} map{block_name}"), x=-left / inner + 0.01, pad=8)
-    alt = (f"{data.title(run, f'{mem} map{block_name}')}. x: {lo:.2f} to {hi:.2f} us, y: byte address in KB. "
-           f"{text.count(len(known), 'buffer')}, reserved {text.size(held)} of {text.size(capacity)}, free {text.size(max(0, capacity - held))}. "
-           f"Notice: at most {text.size(peak)} are in use at one time.")
-    return Picture(figure, alt, {"lives": found, "capacity": capacity, "reserved": held, "peak": peak, "free": capacity - held})
+    alt = (
+        f"{data.title(run, f'{mem} map{block_name}')}. x: {lo:.2f} to {hi:.2f} us, y: byte address in KB. "
+        f"{text.count(len(known), 'buffer')}, reserved {text.size(held)} of {text.size(capacity)}, "
+        f"free {text.size(max(0, capacity - held))}. "
+        f"Notice: at most {text.size(peak)} are in use at one time."
+    )
+    return Picture(
+        figure, alt, {"lives": found, "capacity": capacity, "reserved": held, "peak": peak, "free": capacity - held}
+    )
 
 
 def _draw_lives(ax, known, found, lo, hi, us_per_px, bytes_per_px):
@@ -138,8 +156,16 @@ def _draw_lives(ax, known, found, lo, hi, us_per_px, bytes_per_px):
         ax.plot([lo, hi], [y + h] * 2, color=style.PAPER, linewidth=0.8)
         middle = (b.addr + b.bytes / 2) / bytes_per_px
         if middle - last_label >= 11:
-            ax.annotate(f"{b.label}, {text.size(b.bytes)}", (1, y + h / 2), xycoords=("axes fraction", "data"), xytext=(5, 0),
-                        textcoords="offset points", va="center", fontsize=8, annotation_clip=False)
+            ax.annotate(
+                f"{b.label}, {text.size(b.bytes)}",
+                (1, y + h / 2),
+                xycoords=("axes fraction", "data"),
+                xytext=(5, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8,
+                annotation_clip=False,
+            )
             last_label = middle
     boxes, fills, edges = [], [], []
     written = 0
@@ -154,65 +180,55 @@ def _draw_lives(ax, known, found, lo, hi, us_per_px, bytes_per_px):
         fills.append(fill)
         edges.append(style.PAPER if z - a > 4 * us_per_px else fill)
         if x.turn >= 0 and z - a > 26 * us_per_px and x.buffer.bytes > 11 * bytes_per_px and written < 300:
-            ax.text((a + z) / 2, (y0 + y1) / 2, f"#{x.turn}", ha="center", va="center", fontsize=7.5, color=style.ink_on(fill))
+            ax.text(
+                (a + z) / 2,
+                (y0 + y1) / 2,
+                f"#{x.turn}",
+                ha="center",
+                va="center",
+                fontsize=7.5,
+                color=style.ink_on(fill),
+            )
             written += 1
     if boxes:
         ax.add_collection(PolyCollection(boxes, facecolors=fills, edgecolors=edges, linewidths=0.6))
     elif not known:
-        ax.text(0.5, 0.5, "no buffer in this memory", transform=ax.transAxes, ha="center", va="center", color=style.SOFT)
+        ax.text(
+            0.5, 0.5, "no buffer in this memory", transform=ax.transAxes, ha="center", va="center", color=style.SOFT
+        )
 
 
 def _draw_capacity(ax, mem, capacity, need, known, lo, hi):
     ax.axhline(capacity / 1024, color=style.INK, linestyle=(0, (4, 2)), linewidth=1.2)
-    ax.annotate(f"{mem} ends: {text.size(capacity)}", (1, capacity / 1024), xycoords=("axes fraction", "data"), xytext=(5, 0),
-                textcoords="offset points", va="center", fontsize=8, fontweight="bold", annotation_clip=False)
+    ax.annotate(
+        f"{mem} ends: {text.size(capacity)}",
+        (1, capacity / 1024),
+        xycoords=("axes fraction", "data"),
+        xytext=(5, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=8,
+        fontweight="bold",
+        annotation_clip=False,
+    )
     free = capacity - need
     if free > 0.06 * capacity:
-        ax.text((lo + hi) / 2, (need + free / 2) / 1024, f"free: {text.size(free)}", ha="center", va="center", color=style.SOFT)
-    ax.yaxis.set_major_locator(_powers(max(capacity, need)))
+        ax.text(
+            (lo + hi) / 2,
+            (need + free / 2) / 1024,
+            f"free: {text.size(free)}",
+            ha="center",
+            va="center",
+            color=style.SOFT,
+        )
+    ax.yaxis.set_major_locator(powers(max(capacity, need)))
 
 
-def _powers(top: int):
+def powers(top: int):
     """Ticks at whole multiples of a power of two KB: addresses are read that way."""
     from matplotlib.ticker import MultipleLocator
+
     step = 1.0 / 32
     while top / 1024 / step > 8:
         step *= 2
     return MultipleLocator(step)
-
-
-@style.styled
-def ub_plan(buffers, capacity: int = 196_608, *, mem: str = "UB", title: str = "", width=style.WIDTH) -> Picture:
-    """A plan of on-chip memory before anything runs. buffers: [("inX", 2, 32768), …] as (name, number, bytes of each)."""
-    parts = [(str(n), int(k), int(b)) for n, k, b in buffers]
-    need = sum(k * b for _, k, b in parts)
-    figure = new_figure(width, 1.45)
-    ax = figure.add_axes((0.02, 0.37, 0.96, 0.38))
-    paint, at, scale = colours(n for n, _, _ in parts), 0, max(need, capacity)
-    for n, k, b in parts:
-        for slot in range(k):
-            over = at + b > capacity
-            fill = paint[n] if slot % 2 == 0 else style.tint(paint[n], 0.35)
-            ax.barh(0, b / 1024, left=at / 1024, height=1, color=style.tint(fill, 0.6) if over else fill, edgecolor=style.ALARM if over else style.PAPER,
-                    hatch="////" if over else None, linewidth=1.0)
-            label = f"{n} {slot}" if k > 1 else n
-            if b / scale * width * 92 > 6 * len(label):
-                ax.text((at + b / 2) / 1024, 0, f"{label}\n{text.size(b)}", ha="center", va="center", fontsize=8, color=style.INK if over else style.ink_on(fill),
-                        bbox=dict(boxstyle="round,pad=0.2", facecolor=style.PAPER, edgecolor="none") if over else None)
-            at += b
-    if need < capacity:
-        ax.barh(0, (capacity - need) / 1024, left=need / 1024, height=1, color=style.PAPER, edgecolor=style.SOFT, linestyle=":")
-        if (capacity - need) / scale > 0.07:
-            ax.text((need + capacity) / 2048, 0, f"free\n{text.size(capacity - need)}", ha="center", va="center", fontsize=8, color=style.SOFT)
-    ax.plot([capacity / 1024] * 2, [-0.72, 0.72], color=style.INK, linestyle=(0, (4, 2)), linewidth=1.4, clip_on=False)
-    ax.set_xlim(0, scale / 1024 * 1.002)
-    ax.set_ylim(-0.6, 0.6)
-    ax.set_yticks([])
-    ax.spines["left"].set_visible(False)
-    ax.xaxis.set_major_locator(_powers(scale))
-    ax.set_xlabel(f"byte address in {mem}, KB; the dashed line is the end at {text.size(capacity)}")
-    words = (f"{text.size(need)} of {text.size(capacity)}: " +
-             (f"{text.size(capacity - need)} free" if need <= capacity else f"{text.size(need - capacity)} too many"))
-    ax.set_title(f"{title + ': ' if title else ''}{mem} plan, {words}", color=style.INK if need <= capacity else style.ALARM)
-    listed = ", ".join(f"{n} {k} x {text.size(b)}" for n, k, b in parts)
-    return Picture(figure, f"{title + ': ' if title else ''}{mem} plan: {listed}. Needs {words}.", {"need": need, "capacity": capacity})

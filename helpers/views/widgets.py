@@ -1,17 +1,21 @@
-"""Sliders around the same draw functions. All the work is in the plain functions: a widget only picks their arguments."""
+"""Sliders around the same draw functions. The work is in the plain functions: a widget only picks their arguments."""
+
 from __future__ import annotations
 
 from . import data
 from .timeline import timeline
-from .ub_map import ub_map, ub_plan
+from .ub_map import ub_map
+from .ub_plan import ub_plan
 
 
 def _ipywidgets():
     try:
         import ipywidgets
     except ImportError as e:
-        raise ImportError("Sliders need ipywidgets: pip install ipywidgets. "
-                          "Without it call the view itself, for example run.timeline(start=0, end=2).") from e
+        raise ImportError(
+            "Sliders need ipywidgets: pip install ipywidgets. "
+            "Without it call the view itself, for example run.timeline(start=0, end=2)."
+        ) from e
     return ipywidgets
 
 
@@ -22,6 +26,7 @@ def timeline_window(run, blocks=None):
     def draw(start: float = 0.0, width: float = end):
         lo = min(max(0.0, start), end * 0.999)
         return timeline(run, lo, min(end, lo + max(width, end / 1000)), blocks=blocks)
+
     return draw, end
 
 
@@ -30,8 +35,11 @@ def interact_timeline(run, blocks=None):
     w = _ipywidgets()
     draw, end = timeline_window(run, blocks)
     step = end / 200
-    return w.interactive(draw, start=w.FloatSlider(0, min=0, max=end, step=step, description="start us", continuous_update=False),
-                         width=w.FloatSlider(end, min=step, max=end, step=step, description="width us", continuous_update=False))
+    return w.interactive(
+        draw,
+        start=w.FloatSlider(0, min=0, max=end, step=step, description="start us", continuous_update=False),
+        width=w.FloatSlider(end, min=step, max=end, step=step, description="width us", continuous_update=False),
+    )
 
 
 def interact_ub_map(run, mem: str = "UB"):
@@ -41,13 +49,22 @@ def interact_ub_map(run, mem: str = "UB"):
 
     def draw(block: int = blocks[0]):
         return ub_map(run, block=block, mem=mem)
+
     return w.interactive(draw, block=w.SelectionSlider(options=blocks, description="block", continuous_update=False))
 
 
-def interact_ub_plan(queues=(("inX", 2), ("inY", 2), ("outZ", 2)), capacity: int = 196_608, itemsize: int = 2, largest: int = 32_768):
+def interact_ub_plan(
+    queues=(("inX", 2), ("inY", 2), ("outZ", 2)), capacity: int = 196_608, itemsize: int = 2, largest: int = 32_768
+):
     """One slider: elements per tile, until the plan no longer fits."""
     w = _ipywidgets()
 
     def draw(elements: int = 8192):
-        return ub_plan([(n, k, elements * itemsize) for n, k in queues], capacity, title=f"{elements:,} elements a tile")
-    return w.interactive(draw, elements=w.IntSlider(8192, min=256, max=largest, step=256, description="elements", continuous_update=False))
+        return ub_plan(
+            [(n, k, elements * itemsize) for n, k in queues], capacity, title=f"{elements:,} elements a tile"
+        )
+
+    return w.interactive(
+        draw,
+        elements=w.IntSlider(8192, min=256, max=largest, step=256, description="elements", continuous_update=False),
+    )
