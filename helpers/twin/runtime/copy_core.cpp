@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "hooks.h"
+#include "queues.h"
 
 namespace twin {
 
@@ -78,20 +79,26 @@ static void check_global_alignment(const CopyCall& c) {
                "pad the rows on the host, or accumulate into zeroed memory with SetAtomicAdd");
 }
 
-// A queue's position decides which pipes its EnQue and DeQue order. Synchronised by hand, any position is legal.
+// A queue's positions decide which pipes its EnQue and DeQue order. Synchronised by hand, any position is legal.
 static void check_position(const CopyCall& c) {
-    constexpr uint8_t vecin = 9, vecout = 10;
     const auto& all = buffers();
     if (c.local.buf < 0 || c.local.buf >= static_cast<int>(all.size()) || !all[static_cast<size_t>(c.local.buf)].queue) return;
-    const std::string& q = all[static_cast<size_t>(c.local.buf)].name;
-    if (!c.store && c.local.pos == vecout)
+    QueueState& s = queue_state();
+    const auto slot = s.slot_of.find(c.local.buf);
+    if (slot == s.slot_of.end()) return;
+    const Queue& q = s.queues[static_cast<size_t>(s.slots[static_cast<size_t>(slot->second)].queue)];
+    if (q.enque_event < 0 || q.mem != Mem::UB) return;
+    const Pipe from = event_source(q.enque_event), to = event_target(q.enque_event);
+    if (!c.store && from != Pipe::MTE2)
         report(Severity::Warning, "WRONG_POSITION", c.at,
-               fmt("%s is a VECOUT queue but the destination of a GM -> UB copy: its EnQue and DeQue order V before MTE3, not MTE2 before V", q.c_str()),
-               fmt("declare %s as TQue<TPosition::VECIN, …>, or order the copy with SetFlag/WaitFlag<HardEvent::MTE2_V>", q.c_str()));
-    if (c.store && c.local.pos == vecin)
+               fmt("%s is a %s queue but the destination of a GM -> UB copy: its EnQue and DeQue order %s before %s, not MTE2 before V", q.name.c_str(),
+                   position_name(q.pos), pipe_name(from), pipe_name(to)),
+               fmt("declare %s as TQue<TPosition::VECIN, …>, or order the copy with SetFlag/WaitFlag<HardEvent::MTE2_V>", q.name.c_str()));
+    if (c.store && to != Pipe::MTE3)
         report(Severity::Warning, "WRONG_POSITION", c.at,
-               fmt("%s is a VECIN queue but the source of a UB -> GM copy: its EnQue and DeQue order MTE2 before V, not V before MTE3", q.c_str()),
-               fmt("declare %s as TQue<TPosition::VECOUT, …>, or order the copy with SetFlag/WaitFlag<HardEvent::V_MTE3>", q.c_str()));
+               fmt("%s is a %s queue but the source of a UB -> GM copy: its EnQue and DeQue order %s before %s, not V before MTE3", q.name.c_str(),
+                   position_name(q.pos), pipe_name(from), pipe_name(to)),
+               fmt("declare %s as TQue<TPosition::VECOUT, …>, or order the copy with SetFlag/WaitFlag<HardEvent::V_MTE3>", q.name.c_str()));
 }
 
 bool copy_begin(const CopyCall& c) {
@@ -135,6 +142,8 @@ Region global_rows(const CopyCall& c, const CopyRows& r) {
     return g;
 }
 
+static float g_issue = 8, g_issue_pad = 15;   // scalar cycles of a call, from the chip
+
 void fill_copy(Instr& in, const CopyCall& c, const CopyRows& r) {
     in.op = c.api;
     in.pipe = c.pipe();
@@ -143,7 +152,7 @@ void fill_copy(Instr& in, const CopyCall& c, const CopyRows& r) {
     in.at = c.at;
     in.undef = c.store ? Undef::Store : Undef::Propagate;
     in.atomic = c.store ? core().dma.atomic_op : 0;
-    in.s_cycles = r.s_cycles;
+    in.s_cycles = r.padded ? g_issue_pad : g_issue;
     in.elements = static_cast<uint64_t>(r.rows) * r.len / c.size;
     in.copy.is = true;
     in.copy.store = c.store;
@@ -177,7 +186,7 @@ void issue_rows(const CopyCall& c, const CopyRows& r) {
     }
     in.put(m);
     in.body = move_rows;
-    if (checks_on()) note_copy(c, r);
+    if (checks_on() && r.note) note_copy(c, r);
     issue(in);
 }
 
@@ -200,8 +209,11 @@ void move_rows(Core& c, const Instr& in) {
 }
 
 void copy_launch_begin() {
+    g_issue = static_cast<float>(chip().num("issue_cycles", 8));
+    g_issue_pad = static_cast<float>(chip().num("issue_pad_cycles", 15));
     copy_notes_begin();
     dcache_begin();
+    init_global_begin();
 }
 
 }  // namespace twin

@@ -32,7 +32,8 @@ struct CopyRows {
     uint32_t rows = 1, len = 0;
     int64_t local_pitch = 0, global_pitch = 0;
     bool ragged = false;
-    float s_cycles = 8;
+    bool padded = false;          // issued by DataCopyPad
+    bool note = true;             // counts for the notes about small and unaligned copies
 };
 
 // True when the call runs on this core. Raises what is wrong with the operands themselves: path, types, alignment.
@@ -77,5 +78,6 @@ At tail_load();
 void copy_notes_begin();
 void copy_notes_end(Core& c);
 void dcache_begin();
+void init_global_begin();
 
 }  // namespace twin

@@ -1,0 +1,55 @@
+// The data caches of all cores: which 64 B lines each holds, which bytes are dirty, and which have gone stale.
+//
+// Values are stored through at once, so that results are those of a correct program. The cache exists to find programs
+// that are right only here: on the device lines reach GM late and whole, and nothing tells a cache that GM has changed.
+#pragma once
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "engine.h"
+
+namespace twin {
+
+constexpr uint64_t kLine = 64;
+
+struct Line {
+    uint64_t valid = 0, dirty = 0, stale = 0;   // one bit per byte
+    At loaded_at{nullptr, 0}, dirty_at{nullptr, 0}, stale_at{nullptr, 0};
+    int64_t stale_block = -1;
+    const char* stale_by = "";
+};
+
+// What a core wrote into a line during the launch: for lines shared by cores.
+struct Writer {
+    int core;
+    int64_t block;
+    uint64_t bytes;
+    At at;
+    uint32_t cleaned;     // number of the scalar operation that wrote it back, 0 = not yet
+};
+
+struct CacheState {
+    std::unordered_map<uint64_t, Line> lines;
+    std::vector<uint64_t> order;   // lines in the order they were loaded
+    size_t oldest = 0;
+    uint64_t last = 0;             // the line used last
+    Line* last_line = nullptr;
+};
+
+struct Caches {
+    std::map<uint64_t, std::vector<std::pair<Core*, Line*>>> holders;   // who holds a line
+    size_t shared = 0;                                                  // lines that more than one core holds
+    std::unordered_map<uint64_t, std::vector<Writer>> writers;
+    std::unordered_map<uint64_t, char> fetched;                         // 512 B lines the scalar units have brought into L2
+    struct Costs { float get_hit, get_l2, get_hbm, set, clean_line, clean_all, bypass_get, bypass_set; } cost;
+};
+
+// Bits of [p, p + bytes) inside the line at `line`.
+inline uint64_t line_mask(uint64_t line, uint64_t p, uint64_t bytes) {
+    const uint64_t lo = p > line ? p - line : 0, hi = p + bytes < line + kLine ? p + bytes - line : kLine;
+    if (lo >= hi) return 0;
+    return (hi - lo == 64 ? ~0ull : ((1ull << (hi - lo)) - 1)) << lo;
+}
+
+}  // namespace twin
