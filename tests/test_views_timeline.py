@@ -63,13 +63,15 @@ def test_overlapping_instructions_of_one_pipe_share_the_time():
     rects = merge(lane, 0, 40, 4000)
     assert rects.start.tolist() == [0, 10, 12] and rects.end.tolist() == [10, 12, 40]
     assert data.union_ns(run.events) == 40
+    run.events["start"], run.events["end"] = [0, 10, 20], [30, 15, 25]  # the first outlasts the others
+    assert data.union_ns(run.events) == 30
 
 
 def test_a_window_cuts_at_its_ends():
     run = make.pipeline(blocks=1, tiles=8)
     for lane in all_lanes(run):
         rects = merge(lane, 1000, 1500, 1000)
-        assert rects.start.min() >= 1000 and rects.end.max() <= 1500
+        assert rects.start.min() >= 1000 and rects.end.max() <= 1500 and (rects.start < rects.end).all()
 
 
 def test_tiles_count_the_turns_of_the_loop():
@@ -183,6 +185,7 @@ def test_runs_under_one_another_share_the_axis():
 def test_html_is_self_contained_and_the_same_twice():
     run = make.pipeline(blocks=2)
     run.name = "add</script><b>"
+    run.ops[1] = "Add</script>"
     page, again = timeline_html(run), timeline_html(run)
     assert page.html == again.html
     assert "http" not in page.html and "src=" not in page.html
