@@ -25,6 +25,7 @@
 #include <iostream>
 #include <new>
 
+#include "engine.h"
 #include "runner.h"
 #include "runner_request.h"
 #include "twin/entry.h"
@@ -71,7 +72,6 @@ void limits_off() {
 void capture_output(int fd) {
     dup2(fd, 1);
     dup2(fd, 2);
-    setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
 }
 
 void flush_output() {
@@ -157,10 +157,15 @@ bool serve(Request& q) {
         // Back from a signal handler. What the engine has noted so far is still worth telling.
         extra.crashed = true;
         limits_off();
-        launch_end(result);
+        if (live->state != 0) {
+            // Marks the launch as failed; the parent writes the message, it knows the arguments and the lines.
+            report(Severity::Error, "CRASH", {}, "");
+            launch_end(result);
+        }
+        extra.written = written_maps(q);
         release(extra);
-        flush_output();
         write_result(q.fds[0], live, result, extra);
+        flush_output();                              // last: it may hang when the crash was inside printf
         return false;
     }
     void* library = dlopen(q.kernel.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -176,7 +181,6 @@ bool serve(Request& q) {
                     entry);
         watch_begin();
         limits_on(q);
-        live->state = 1;
         try {
             run_launch(spec, result);
         } catch (const std::bad_alloc&) {
@@ -221,6 +225,7 @@ void settle_in() {
     if (fd >= 0 && write(fd, "1000", 4) < 0) { /* not allowed here: nothing lost */ }
     if (fd >= 0) close(fd);
 #endif
+    setvbuf(stdout, nullptr, _IOFBF, 1 << 16);   // a kernel may print without end: no system call for every line
     install_signals();
 }
 

@@ -1,6 +1,7 @@
 // What a crash leaves behind: where, which address, which argument it belongs to, and a way back to the main stack.
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -20,6 +21,7 @@ std::vector<CrashArg> crash_args;
 uint64_t code_base = 0;
 volatile sig_atomic_t depth = 0;
 sigjmp_buf back;
+int nowhere = -1;                  // /dev/null
 
 struct Registers { uint64_t pc = 0, sp = 0; };
 Registers registers(void* context) {
@@ -78,7 +80,7 @@ int32_t kind_of(int signal) {
 void on_signal(int signal, siginfo_t* info, void* context) {
     auto address = reinterpret_cast<uint64_t>(info->si_addr);
     if ((signal == SIGSEGV || signal == SIGBUS) && unlock_on_write(address)) return;
-    if (!record || depth > 0) _exit(128 + signal);   // a crash while describing a crash
+    if (!record || depth > 0) _exit(signal == SIGTERM ? 0 : 128 + signal);   // a crash while describing a crash
     depth = 1;
     CrashRecord r{};
     Registers now = registers(context);
@@ -112,12 +114,14 @@ void install_signals() {
     s.ss_sp = stack;
     s.ss_size = bytes;
     sigaltstack(&s, nullptr);
+    if (nowhere < 0) nowhere = open("/dev/null", O_WRONLY);
     struct sigaction a{};
     a.sa_sigaction = on_signal;
     a.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     sigemptyset(&a.sa_mask);
     for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGTERM}) sigaction(s, &a, nullptr);
-    signal(SIGXFSZ, SIG_IGN);                        // output beyond its limit fails with EFBIG instead
+    // Output beyond its limit: the rest goes nowhere, and quickly.
+    signal(SIGXFSZ, [](int) { if (nowhere >= 0) { dup2(nowhere, 1); dup2(nowhere, 2); } });
     signal(SIGPIPE, SIG_IGN);
     void* warm[2];
     backtrace(warm, 2);                              // loads the unwinder now, not inside a handler

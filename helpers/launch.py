@@ -1,0 +1,338 @@
+"""One launch in the runner process: start it, hand over the arrays, wait, read what happened, leave nothing behind."""
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import socket
+import struct
+import subprocess
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import adopt
+from .arguments import Buffer, Value
+from .arrays import Placement
+from .shared_memory import Pool, anonymous_file
+
+EVENT = np.dtype([("core", "<i4"), ("block", "<i4"), ("kind", "<i4"), ("pipe", "<i4"), ("op", "<i4"), ("line", "<i4"),
+                  ("file", "<i4"), ("sub", "<i4"), ("start", "<f8"), ("end", "<f8"), ("bytes", "<u8"), ("elements", "<u8")])
+MARK = np.dtype([("core", "<i4"), ("buffer", "<i4"), ("alloc", "<i4"), ("unused", "<i4"), ("ns", "<f8")])
+
+OUTPUT_BYTES = 1 << 20          # what a kernel may write to its file descriptors 1 and 2
+_MAGIC = 0x51524E52
+_HEADER = struct.Struct("<Iiqii48sQQQQ")        # LiveHeader
+_CRASH = struct.Struct("<iiQQiiq16Q")           # CrashRecord
+_CRASH_OFFSET, _HEADER_BYTES = 1024, 4096
+_WARM_RESULT = 64 << 20
+_GRACE = 2.5                    # seconds for the runner to say where it was after it has been told to stop
+FINISHED, TIMEOUT, DIED = "finished", "timeout", "died"
+
+
+@dataclass
+class Job:
+    """All of a launch that the runner must know."""
+    runner: str
+    kernel: str
+    entry: str
+    label: str
+    source: str
+    first_line: int
+    blocks: int
+    chip: dict[str, str]
+    buffers: list[Buffer]
+    values: list[Value]
+    nulls: list[int]
+    null_names: list[str] = field(default_factory=list)
+    kernel_type: int = -1
+    checks: bool = True
+    lazy: bool = False
+    strict_sync: bool = False
+    warm: bool = False
+    seed: int = 0
+    tiling_key: int = 0
+    timeout: float = 30.0
+    memory_mb: float = 4096
+
+
+@dataclass
+class Crash:
+    kind: int
+    code: int
+    address: int
+    arg: int
+    arg_offset: int
+    frames: list[int]
+
+
+@dataclass
+class Outcome:
+    """What came back."""
+    how: str                                    # FINISHED, TIMEOUT, DIED
+    result: dict = field(default_factory=dict)  # the runner's JSON; {} when it could not write any
+    events: np.ndarray = field(default_factory=lambda: np.empty(0, EVENT))
+    marks: np.ndarray = field(default_factory=lambda: np.empty(0, MARK))
+    output: str = ""                            # file descriptors 1 and 2
+    output_cut: bool = False
+    live: tuple[int, int, str] = (-1, 0, "")    # block, line, API at the last instruction
+    crash: Crash | None = None
+    exit_code: int | None = None
+    placement: Placement | None = None
+
+
+class _Runner:
+    """A started runner process. With keep=True it serves several launches, as long as each ends without errors."""
+
+    def __init__(self, path: str):
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            env = {**os.environ, "LC_ALL": "C", "LIBC_FATAL_STDERR_": "1"}
+            self.process = subprocess.Popen([path, str(theirs.fileno())], pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
+                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, env=env)
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        self.path, self.socket, self.known = path, ours, set()
+
+    def send(self, lines: list[str], blobs: list[bytes], fds: list[int]) -> bool:
+        payload = ("\n".join(lines) + "\nend\n").encode() + b"".join(blobs)
+        self.socket.settimeout(30)
+        try:
+            socket.send_fds(self.socket, [struct.pack("<IIQ", _MAGIC, len(fds), len(payload))], fds)
+            self.socket.sendall(payload)
+            return True
+        except (BrokenPipeError, ConnectionResetError):
+            return False
+
+    def answer(self, seconds: float) -> bytes | None:
+        """b"D": done and ready for more; b"E": done; b"": the process has gone; None: nothing within the time."""
+        self.socket.settimeout(max(seconds, 0.001))
+        try:
+            return self.socket.recv(1)
+        except TimeoutError:
+            return None
+        except ConnectionResetError:
+            return b""
+
+    def end(self, kill: bool = True) -> int | None:
+        """Ends and reaps the process; nothing of it is left."""
+        self.socket.close()
+        if kill:
+            self.process.kill()
+        try:
+            return self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
+
+class _Channel:
+    """What this process keeps between launches: shared memory, and at most one waiting runner.
+
+    A runner waits only after a launch with large arrays: their page tables cost more than the launch itself. It leaves
+    by itself after some seconds, and is ended with this process.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.pool = Pool()
+        self.result_fd = anonymous_file("kernel-result")
+        self.output_fd = anonymous_file("kernel-output")
+        os.ftruncate(self.result_fd, _HEADER_BYTES)
+        self.waiting: _Runner | None = None
+        self.released: list[int] = []
+
+    def take_runner(self, path: str) -> _Runner:
+        runner, self.waiting = self.waiting, None
+        if runner is not None and (runner.path != path or runner.process.poll() is not None):
+            runner.end()
+            runner = None
+        return runner or _Runner(path)
+
+    def release(self, memory: int) -> None:
+        """Memory that the waiting runner maps belongs to nobody any more."""
+        self.released.append(memory)
+        if self.lock.acquire(blocking=False):
+            try:
+                runner = self.waiting
+                if runner is not None and runner.known & {2 * memory, 2 * memory + 1}:
+                    self.waiting = None
+                    runner.end()
+            finally:
+                self.lock.release()
+
+    def close(self) -> None:
+        runner, self.waiting = self.waiting, None
+        if runner is not None:
+            runner.end()
+
+
+_channel: _Channel | None = None
+_making = threading.Lock()
+
+
+def _get_channel() -> _Channel:
+    global _channel
+    with _making:
+        if _channel is None:
+            _channel = _Channel()
+    return _channel
+
+
+def stop_waiting_runner() -> None:
+    """Ends the runner that waits for the next launch, if there is one."""
+    if _channel is not None:
+        with _channel.lock:
+            _channel.close()
+
+
+def run(job: Job) -> Outcome:
+    """Runs the kernel once. KeyboardInterrupt and every other exception end the runner first."""
+    channel = _get_channel()
+    with channel.lock:
+        placement = Placement(job.buffers, job.memory_mb, channel.pool)
+        try:
+            placement.fill()
+            outcome = _converse(channel, job, placement)
+        finally:
+            channel.pool.trim()
+        outcome.placement = placement
+        return outcome
+
+
+def _converse(channel: _Channel, job: Job, placement: Placement) -> Outcome:
+    keep = any(m.keep for m in placement.maps)
+    runner = channel.take_runner(job.runner)
+    reuse = False
+    try:
+        _prepare(channel)
+        if not runner.send(*_request(channel, runner, job, placement, keep)):
+            # It left while we were looking the other way (its idle time was over): once more, with a new one.
+            runner.end()
+            runner = _Runner(job.runner)
+            if not runner.send(*_request(channel, runner, job, placement, keep)):
+                return Outcome(DIED, exit_code=runner.end())
+        how = FINISHED
+        answer = runner.answer(job.timeout)
+        if answer is None:
+            how = TIMEOUT
+            runner.process.terminate()
+            answer = runner.answer(_GRACE) or b""
+        outcome = _read(channel, how if answer or how == TIMEOUT else DIED)
+        placement.collect(outcome.result.get("written", []))
+        reuse = answer == b"D"
+        if not reuse:
+            outcome.exit_code = runner.end(kill=not answer and how == TIMEOUT)
+        return outcome
+    finally:
+        if reuse:
+            channel.waiting = runner
+        elif runner.process.returncode is None:
+            runner.end()
+
+
+def _prepare(channel: _Channel) -> None:
+    os.pwrite(channel.result_fd, bytes(_HEADER_BYTES), 0)
+    os.ftruncate(channel.output_fd, 0)
+    os.lseek(channel.output_fd, 0, os.SEEK_SET)
+
+
+def _request(channel: _Channel, runner: _Runner, job: Job, placement: Placement, keep: bool):
+    fds = [channel.result_fd, channel.output_fd]
+    blobs = [job.source.encode()]
+    lines = [f"kernel {job.kernel}", f"entry {job.entry}", f"file {job.label}", f"source {len(blobs[0])}",
+             f"first_line {job.first_line}", f"blocks {job.blocks}", f"kernel_type {job.kernel_type}", f"checks {job.checks:d}",
+             f"lazy {job.lazy:d}", f"strict_sync {job.strict_sync:d}", f"warm {job.warm:d}", f"seed {job.seed}",
+             f"tiling_key {job.tiling_key}", f"memory_bytes {int(job.memory_mb * 2**20)}", f"output_bytes {OUTPUT_BYTES}",
+             f"timeout {int(job.timeout) + 10}", f"keep {keep:d}"]
+    while channel.released:
+        memory = channel.released.pop()
+        for gone in {2 * memory, 2 * memory + 1} & runner.known:
+            runner.known.discard(gone)
+            lines.append(f"unmap {gone}")
+    for number, m in enumerate(placement.maps):
+        fd = -1
+        if m.fd >= 0 and m.id not in runner.known:
+            if m.fd not in fds:
+                fds.append(m.fd)
+            fd = fds.index(m.fd)
+        if m.keep:
+            runner.known.add(m.id)
+        lines.append(f"map {m.id} {fd} {m.offset} {m.nbytes} {m.access} {m.keep:d}")
+        lines += [f"watch {number} {place} {count}" for place, count in m.watches]
+        lines += [f"gm {b.index} {number} {m.place(b)} {b.nbytes} {b.dtype} {b.workspace:d} {b.name}" for b in m.buffers]
+    lines += [f"null {i}" for i in job.nulls]
+    for v in job.values:
+        lines.append(f"value {v.index} {len(v.data)}")
+        blobs.append(v.data)
+    lines += [f"chip {key} {value}" for key, value in job.chip.items()]
+    return lines, blobs, fds
+
+
+def _read(channel: _Channel, how: str) -> Outcome:
+    out = Outcome(how)
+    fd = channel.result_fd
+    head = os.pread(fd, _HEADER_BYTES, 0)
+    magic, state, block, _core, line, op, json_at, json_bytes, events_at, events = _HEADER.unpack_from(head)
+    out.live = (block, line, op.split(b"\0")[0].decode(errors="replace"))
+    kind, code, address, _pc, arg, frames, arg_offset, *frame = _CRASH.unpack_from(head, _CRASH_OFFSET)
+    if kind:
+        out.crash = Crash(kind, code, address, arg, arg_offset, list(frame[:frames]))
+    if magic and state in (2, 3):
+        out.result = json.loads(os.pread(fd, json_bytes, json_at).decode(errors="replace"))
+        out.events = _table(fd, events_at, events, EVENT)
+        out.marks = _table(fd, out.result["marks_offset"], out.result["marks_count"], MARK)
+    text = os.pread(channel.output_fd, OUTPUT_BYTES, 0)
+    out.output, out.output_cut = text.decode(errors="replace"), len(text) >= OUTPUT_BYTES
+    if os.fstat(fd).st_size > _WARM_RESULT:
+        os.ftruncate(fd, _HEADER_BYTES)
+    return out
+
+
+def _table(fd: int, offset: int, count: int, dtype: np.dtype) -> np.ndarray:
+    table = np.empty(count, dtype)
+    view, done = table.view(np.uint8), 0
+    while done < len(view):
+        data = np.frombuffer(os.pread(fd, min(len(view) - done, 1 << 24), offset + done), np.uint8)
+        view[done:done + len(data)] = data
+        done += len(data)
+    return table
+
+
+# ---- forks: a child must not share arrays, pool or runner with its parent
+_held: _Channel | None = None
+
+
+def _before_fork() -> None:
+    global _held
+    _held = _channel
+    if _held is not None:
+        _held.lock.acquire()          # a launch of another thread ends first
+        adopt.release_all()
+
+
+def _after_fork_parent() -> None:
+    if _held is not None:
+        _held.lock.release()
+
+
+def _after_fork_child() -> None:
+    global _channel, _making
+    if _channel is not None:
+        if _channel.waiting is not None:
+            _channel.waiting.socket.close()
+            _channel.waiting.process.returncode = 0      # not our child: never wait for it, never signal it
+        _channel.pool.close()
+        os.close(_channel.result_fd)
+        os.close(_channel.output_fd)
+    _channel, _making = None, threading.Lock()
+
+
+adopt.on_release.append(lambda memory: _channel.release(memory) if _channel is not None else None)
+atexit.register(stop_waiting_runner)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_parent, after_in_child=_after_fork_child)
