@@ -71,8 +71,8 @@ static LocalRef tensor_of(const Queue& q, const Slot& b) {
     return r;
 }
 
-// The slot of a tensor that is handed to queue q; explains itself when it is not one of q's.
-static Slot& slot_of(Queue& q, const LocalRef& r, const char* op, At at) {
+// The slot number of a tensor that is handed to queue q; explains itself when it is not one of q's.
+static int slot_of(Queue& q, const LocalRef& r, const char* op, At at) {
     QueueState& s = queue_state();
     const std::string word = tensor_word(at, op);
     if (r.mem == Mem::N)
@@ -95,7 +95,7 @@ static Slot& slot_of(Queue& q, const LocalRef& r, const char* op, At at) {
                     : fmt("%s on %s: %s was freed at %s", op, q.name.c_str(), word.c_str(), at_line(b.free_at).c_str()),
               again ? "free every tensor once: delete one of the two calls" : "take a new tensor with AllocTensor");
     }
-    return b;
+    return f->second;
 }
 
 static int user_event(int src, int dst, bool& known) {
@@ -164,7 +164,8 @@ int tw_queue_enque(int32_t queue, const LocalRef* r, int user_src, int user_dst,
     Queue& q = queue_at(queue, at, "EnQue");
     QueueState& s = queue_state();
     charge(kQueueCycles, at);
-    Slot& b = slot_of(q, *r, "EnQue", at);
+    const int k = slot_of(q, *r, "EnQue", at);
+    Slot& b = s.slots[k];
     const std::string word = tensor_word(at, "EnQue");
     if (b.state == SlotState::Enque)
         fatal("QUEUE_FULL", at, fmt("EnQue on %s: %s is in the queue already (EnQue at %s)", q.name.c_str(), word.c_str(), at_line(b.enque_at).c_str()),
@@ -185,7 +186,7 @@ int tw_queue_enque(int32_t queue, const LocalRef* r, int user_src, int user_dst,
     b.state = SlotState::Enque;
     b.enque_at = q.enque_at = at;
     ++q.enques;
-    if (q.spec.depth > 0) q.fifo.push_back(int(&b - &s.slots[q.first]) + q.first);
+    if (q.spec.depth > 0) q.fifo.push_back(k);
     return 1;
 }
 
@@ -197,7 +198,7 @@ void tw_queue_deque(LocalRef* out, int32_t queue, DType, const LocalRef* in_plac
     if (q.spec.depth > 0 && !q.fifo.empty()) k = q.fifo.front();
     if (q.spec.depth == 0) {
         if (in_place && in_place->mem != Mem::N) {
-            k = int(&slot_of(q, *in_place, "DeQue", at) - &s.slots[q.first]) + q.first;
+            k = slot_of(q, *in_place, "DeQue", at);
         } else {
             for (int i = 0; i < q.num && k < 0; ++i) if (s.slots[q.first + i].state == SlotState::Enque) k = q.first + i;
         }
@@ -236,12 +237,11 @@ void tw_queue_free(int32_t queue, const LocalRef* r, At at) {
     Queue& q = queue_at(queue, at, "FreeTensor");
     QueueState& s = queue_state();
     charge(kQueueCycles, at);
-    Slot& b = slot_of(q, *r, "FreeTensor", at);
-    if (b.state == SlotState::Enque) {
+    Slot& b = s.slots[slot_of(q, *r, "FreeTensor", at)];
+    if (b.state == SlotState::Enque)
         fatal("USE_AFTER_FREE", at,
               fmt("FreeTensor on %s: %s still waits in the queue (EnQue at %s)", q.name.c_str(), tensor_word(at, "FreeTensor").c_str(), at_line(b.enque_at).c_str()),
               fmt("take it out with %s.DeQue before freeing it", q.name.c_str()));
-    }
     if (q.free_event >= 0) {
         b.free_id = take_event(q, q.free_event, "FreeTensor", at);
         set_flag(q.free_event, b.free_id, at, true);

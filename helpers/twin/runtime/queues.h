@@ -41,6 +41,7 @@ struct Pool { At at{}; Mem mem = Mem::UB; uint64_t addr = 0, bytes = 0, used = 0
 // One line of the table in an overflow message.
 struct Request { std::string name; uint64_t num, len; Mem mem; };
 
+struct GmOrder;
 struct QueueState {
     void* pipe = nullptr;                // living TPipe
     At pipe_at{};
@@ -58,7 +59,10 @@ struct QueueState {
     uint32_t buffer_count = 0;
     At overflow_at{};                    // first InitBuffer that did not fit; reported when the layout is complete
     Mem overflow_mem = Mem::N;
-    bool no_events = false;
+    std::shared_ptr<GmOrder> gm_order;
+    At key_at{};                         // first TILING_KEY_IS
+    bool key_hit = false;
+    std::string keys_tested;
 };
 
 QueueState& queue_state();

@@ -11,7 +11,7 @@ struct QueueSpec {
     int32_t depth = 1;
     uint32_t config = 0;
     uint32_t buffer_number = 0, buffer_len = 0;  // from TQueConfig; 0 = not given
-    int32_t pool = -1;                           // TBufPool it is carved from; -1 = the pipe itself
+    int32_t pool = 0;                            // TBufPool it is carved from; 0 = the pipe itself
 };
 struct ShapeRecord { uint32_t dims, shape[8], orig_dims, orig[8], format; };
 // One printf argument: how the caller's value is to be read.
@@ -31,7 +31,6 @@ uint32_t tw_shape_store(const twin::ShapeRecord* s);
 void tw_shape_load(uint32_t id, twin::ShapeRecord* out, twin::At at);
 void tw_local_print(const twin::LocalRef* r, twin::DType t, uint32_t n, twin::At at);
 int32_t tw_local_to_file(const twin::LocalRef* r, const char* path);
-void tw_global_not_set(twin::At at);
 
 // TPipe
 void tw_pipe_init(void* pipe, twin::At at);
@@ -39,10 +38,10 @@ void tw_pipe_reset(twin::At at);
 void tw_pipe_destroy(int barrier, twin::At at);
 void tw_pipe_gone(void* pipe);  // destructor
 void* tw_pipe_current();
-int32_t tw_queue_init(int32_t queue, const twin::QueueSpec* q, uint64_t num, uint64_t len, twin::At at);
+int32_t tw_queue_init(int32_t queue, const twin::QueueSpec* q, int64_t num, int64_t len, twin::At at);
 int32_t tw_queue_init_at(int32_t queue, const twin::QueueSpec* q, uint32_t num, const uint32_t* addr_len_pairs, twin::At at);
-int32_t tw_tbuf_init(int32_t tbuf, uint8_t position, uint64_t len, int32_t pool, twin::At at);
-int32_t tw_pool_init(uint8_t position, uint32_t max_buffers, uint64_t len, int32_t parent, int32_t share, twin::At at);
+int32_t tw_tbuf_init(int32_t tbuf, uint8_t position, int64_t len, int32_t pool, twin::At at);
+int32_t tw_pool_init(uint8_t position, uint32_t max_buffers, int64_t len, int32_t parent, int32_t share, twin::At at);
 void tw_pool_reset(int32_t pool, twin::At at);
 void tw_abs_addr(twin::LocalRef* out, uint8_t position, int32_t offset, uint64_t bytes, twin::At at);
 int tw_pop_stack(twin::LocalRef* out, uint8_t position, twin::At at);
@@ -58,7 +57,7 @@ int32_t tw_queue_query(int32_t queue, int what, twin::At at);
 int tw_queue_state(int32_t queue, const twin::LocalRef* r, twin::At at);
 void tw_queue_free_events(int32_t queue, twin::At at);
 void tw_queue_buffer(twin::LocalRef* out, int32_t queue, uint32_t index, twin::At at);
-void tw_tbuf_get(twin::LocalRef* out, int32_t tbuf, uint64_t elements, uint64_t bytes, uint64_t offset, int whole, const char* type, twin::At at);
+void tw_tbuf_get(twin::LocalRef* out, int32_t tbuf, uint64_t elements, uint64_t bytes, uint64_t offset, int whole, twin::DType t, twin::At at);
 
 // Events and barriers
 int32_t tw_event_alloc(int event, twin::At at);
@@ -66,6 +65,7 @@ void tw_event_release(int event, int id, twin::At at);
 int32_t tw_event_fetch(int event, twin::At at);
 void tw_set_flag(int event, int64_t id, twin::At at);
 void tw_wait_flag(int event, int64_t id, twin::At at);
+void tw_raw_flag(int set, twin::Pipe from, twin::Pipe to, int64_t id, twin::At at);  // set_flag(pipe, pipe, id)
 void tw_pipe_barrier(twin::Pipe p, twin::At at);
 void tw_data_sync_barrier(int what, twin::At at);
 void tw_cross_set(int mode, twin::Pipe p, int flag, twin::At at);
@@ -88,12 +88,12 @@ int tw_is_aiv();
 int64_t tw_system_cycle(twin::At at);
 int64_t tw_program_counter();
 uint64_t tw_tiling_key();
-void tw_set_tiling_key(uint64_t key);
+int tw_tiling_key_is(uint64_t key, twin::At at);
 void tw_init_soc_state(twin::At at);
 void tw_nop(int n, twin::At at);
 uint8_t* tw_sys_workspace();
 void tw_user_workspace(const void* ws, twin::At at);
-void tw_tiling_copy(void* dst, uint64_t bytes, const void* src, const char* type, twin::At at);
+void tw_tiling_copy(void* dst, uint64_t bytes, uint64_t offset, const void* src, uint64_t whole, const char* type, twin::At at);
 
 // Debug output
 void tw_printf(const char* format, const twin::PrintArg* args, uint32_t n);
@@ -102,5 +102,4 @@ void tw_dump_global(const twin::GlobalRef* r, twin::DType t, uint32_t desc, uint
 void tw_assert(const char* text, const char* format, const twin::PrintArg* args, uint32_t n, twin::At at);
 void tw_trap(twin::At at);
 void tw_time_stamp(uint32_t id, twin::At at);
-void tw_note(const char* severity_code, const char* message, const char* hint, twin::At at);  // "warning BAD_PARAMETER"
 }

@@ -71,6 +71,9 @@ enum class TBufState : uint8_t { FREE = 0, OCCUPIED, ENQUE, DEQUE };
 enum class RoundMode : uint8_t { CAST_NONE = 0, CAST_RINT, CAST_FLOOR, CAST_CEIL, CAST_ROUND, CAST_TRUNC, CAST_ODD };
 // ---- PipeMode
 enum class PipeMode : uint8_t { SCALAR_MODE = 0, MTE3_MODE = 1 };
+// ---- AtomicDtype
+enum class AtomicDtype { ATOMIC_NONE = 0, ATOMIC_F32, ATOMIC_F16, ATOMIC_S16, ATOMIC_S32, ATOMIC_S8, ATOMIC_BF16 };
+enum class AtomicOp { ATOMIC_SUM = 0 };
 
 constexpr int32_t ONE_BLK_SIZE = 32;
 constexpr int32_t ONE_REPEAT_BYTE_SIZE = 256;
