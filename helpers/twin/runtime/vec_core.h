@@ -14,6 +14,9 @@
 
 namespace twin {
 
+// RoundMode of the headers, as numbers of the interface.
+enum RoundMode_ : uint8_t { kNone, kRint, kFloor, kCeil, kRound, kTrunc, kOdd };
+
 // The scalar operand and the modes, ready for the loops.
 struct VecScalar {
     uint64_t bits = 0;
@@ -81,10 +84,12 @@ float vec_slope(const VecPlan& p, float s1, int& worst_group);                  
 std::string operand_text(const VecCall& c, int operand);                           // "src0 xLocal[1]"
 
 // vec_numeric.cpp: inf and NaN that are born here
+struct VecOperands { const void *dst, *old, *a, *b; };      // values before (old, a, b) and after (dst)
 bool any_nonfinite(DType t, const void* p, int64_t n);
-struct VecOperands { const void *dst, *old, *a, *b; };
-void report_born(Core& c, const Instr& in, const VecPlan& p, int64_t element, uint64_t address, const VecOperands& v, int64_t index);
 // Index of the first element that is inf or NaN although all its inputs are finite, -1 if none.
 int64_t first_born(const VecPlan& p, const VecOperands& v, int64_t n);
+void operands_text(const VecPlan& p, const VecOperands& v, int64_t i, char* out, size_t room);
+void report_born(const Instr& in, const VecPlan& p, uint64_t address, const char* operands, const uint8_t* ub);
+void check_shift(const Instr& in, const VecPlan& p, const uint8_t* ub);
 
 }  // namespace twin

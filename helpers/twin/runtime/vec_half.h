@@ -1,9 +1,9 @@
 // Blocks of half and bfloat16 to float and back. A compiler without native half arithmetic does not vectorise it, so
-// the conversion is spelled out: 8 or 16 lanes at a time where the machine has the instruction, bit by bit elsewhere.
+// the conversion is spelled out: 8 lanes at a time where the machine has the instruction, bit by bit elsewhere.
 #pragma once
 #include <cstdint>
 #include <cstring>
-#if defined(__F16C__) || defined(__AVX512F__)
+#if defined(__F16C__)
 #include <immintrin.h>
 #endif
 
@@ -37,9 +37,6 @@ inline uint16_t half_bits(float f) {                        // nearest, ties to 
 inline void half_to_float(const void* src, float* f, int64_t n) {
     const uint8_t* s = static_cast<const uint8_t*>(src);
     int64_t i = 0;
-#if defined(__AVX512F__)
-    for (; i + 16 <= n; i += 16) _mm512_storeu_ps(f + i, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(s + 2 * i))));
-#endif
 #if defined(__F16C__)
     for (; i + 8 <= n; i += 8) _mm256_storeu_ps(f + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(s + 2 * i))));
 #endif
@@ -49,9 +46,6 @@ inline void half_to_float(const void* src, float* f, int64_t n) {
 inline void float_to_half(const float* f, void* dst, int64_t n) {
     uint8_t* d = static_cast<uint8_t*>(dst);
     int64_t i = 0;
-#if defined(__AVX512F__)
-    for (; i + 16 <= n; i += 16) _mm256_storeu_si256(reinterpret_cast<__m256i*>(d + 2 * i), _mm512_cvtps_ph(_mm512_loadu_ps(f + i), _MM_FROUND_TO_NEAREST_INT));
-#endif
 #if defined(__F16C__)
     for (; i + 8 <= n; i += 8) _mm_storeu_si128(reinterpret_cast<__m128i*>(d + 2 * i), _mm256_cvtps_ph(_mm256_loadu_ps(f + i), _MM_FROUND_TO_NEAREST_INT));
 #endif
