@@ -32,7 +32,7 @@ $(VENV)/.ready: pyproject.toml
 	@touch $@
 
 lab: setup
-	@$(PY) -m helpers.doctor --target
+	@$(PY) -m helpers target
 	$(PY) -m jupyterlab --notebook-dir=notebooks $(LAB_ARGS)
 
 # pytest's exit 5 (nothing collected) fails too: a run that tested nothing is not a pass.
@@ -42,13 +42,13 @@ test: setup
 
 # Runs every notebook from a fresh kernel and stores what it showed.
 notebooks: setup
-	$(PY) -m helpers.build.notebooks notebooks
+	$(PY) -m helpers.course.execute
 
 bench: setup
 	$(PY) -m pytest --benchmark-only --benchmark-sort=name tests
 
 doctor: setup
-	@$(PY) -m helpers.doctor
+	@$(PY) -m helpers doctor
 
 clean-cache:
 	@$(PY) -m helpers.build clear

@@ -1,1 +1,40 @@
-"""Everything a notebook of the course calls."""
+"""Ascend C in notebooks: build, run, check and time AI-core kernels on any computer.
+
+    import helpers as hp
+    kernel = hp.compile(source)          # or a cell that starts with %%ascendc
+    run = kernel[8](x, y, z)             # like kernel<<<8, nullptr, stream>>>(x, y, z)
+    hp.check(z, x + y)
+    run.timeline()
+"""
+from __future__ import annotations
+
+from . import errors, magic
+from .arguments import workspace
+from .catalogue import page as explain
+# Functions that share their name with a module: imported here once, so that the function is what the name means.
+try:
+    from .check import check
+except ModuleNotFoundError:
+    pass
+from .chips import chip, chips
+try:
+    from .doctor import doctor
+except ModuleNotFoundError:
+    pass
+from .errors import CheckError, CompileError, Finding, KernelError, SetupError, WorkbookError
+try:
+    from .expect import expect_error
+except ModuleNotFoundError:
+    pass
+from .kernel import Kernel, compile
+from .run import Run
+try:
+    from .tiling import tiling_struct
+except ModuleNotFoundError:
+    pass
+
+__version__ = "0.1.0"
+__all__ = ["CheckError", "CompileError", "Finding", "Kernel", "KernelError", "Run", "SetupError", "WorkbookError", "check", "chip",
+           "chips", "compile", "doctor", "expect_error", "explain", "tiling_struct", "workspace"]
+
+magic.register()

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CompileError, Finding, with_source
-from . import diagnose, lint, runtime, source, twin
+from . import diagnose, lint, runtime, source, structs, twin
 from .cache import Cache, key
 from .compiler import Compiler, find
+from .scan import blank
 
 LIBRARY = "kernel.so"
 TEXT = "kernel.cpp"
@@ -40,7 +41,8 @@ def build(text: str, *, label: str = "<kernel>", first_line: int = 1, name: str 
     text = text.replace("\r\n", "\n")
     wanted = (name,) if name and "<" in name else ()
     macros = {k: _number(v) for k, v in (defines or {}).items()}
-    found = source.scan(text, wanted, macros, arch)
+    search = tuple(Path(p).resolve() for p in ([folder] if folder else []) + list(include))
+    found = source.scan(_with_default_tiling(text, tiling, macros, search), wanted, macros, arch)
     _require_entries(found, name, text, label, first_line)
     side = _core_side(found, text)
     findings = lint.check(text, first_line, macros)
@@ -48,7 +50,6 @@ def build(text: str, *, label: str = "<kernel>", first_line: int = 1, name: str 
         raise CompileError(_headline(label, findings), findings[:diagnose.SHOWN])
 
     whole = source.generate(found, label, first_line, _macro_lines(defines or {}) + side, tiling)
-    search = tuple(Path(p).resolve() for p in ([folder] if folder else []) + list(include))
     twin_runtime = runtime.ensure(cache=cache, compiler=compiler)
     prefix = _prefix(found, arch, cache, compiler)
     flags = (*runtime.kernel_flags(compiler), *prefix, f"-I{twin.INCLUDE}", *arch_flags(arch),
@@ -73,6 +74,20 @@ def build(text: str, *, label: str = "<kernel>", first_line: int = 1, name: str 
     entry = cache.build(full, "kernel", make, ", ".join(e.name for e in found.entries))
     warnings = tuple(with_source(f, text, first_line) for f in findings)
     return Built(entry / LIBRARY, found.entries, text, label, first_line, twin_runtime, warnings)
+
+
+def _with_default_tiling(text: str, tiling: str, macros: dict, search: tuple[Path, ...]) -> str:
+    """The text with the struct named that GET_TILING_DATA means; an operator project tells it by registration."""
+    code = blank(text)
+    if not re.search(r"\bGET_TILING_DATA\s*\(", code) or re.search(r"\b(REGISTER_TILING_DEFAULT|REGISTER_NONE_TILING)\b", code + blank(tiling)):
+        return text
+    at = source.before_first_kernel(text, macros)
+    kernels = [e.name for e in source.scan(text, (), macros).entries] or [""]
+    headers = (data.decode(errors="replace") for data in twin.included(text.encode(), Path("/nonexistent"), search).values())
+    struct = next((s for s in (structs.default(t, kernels[0]) for t in (tiling, text, *headers) if t) if s), None)
+    if at is None or struct is None:
+        return text
+    return f"{text[:at]}using twDefaultTiling = ::{struct.qualified}; {text[at:]}"
 
 
 def _run(compiler: Compiler, command, label: str):

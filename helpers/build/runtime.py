@@ -57,14 +57,7 @@ class Runtime:
 def ensure(progress: Progress | None = None, cache: Cache | None = None, compiler: Compiler | None = None) -> Runtime:
     """The library and the runner, built when this machine does not have them yet."""
     cache, compiler = cache or Cache(), compiler or find()
-    flags = RUNTIME_FLAGS + _extra(compiler)
-    sources = twin.runtime_sources()
-    runner = twin.RUNTIME / twin.RUNNER
-    if runner.exists():
-        sources = [*sources, runner]
-    keys = {s: key("object", s.name, twin.source_digest(s), "\0".join(flags), compiler.identity) for s in sources}
-    whole = key("runtime", *keys.values(), "\0".join(_link_flags(compiler)))
-
+    flags, keys, whole = _keys(compiler)
     found = cache.get(whole)
     if found:
         return Runtime(found.path, whole)
@@ -72,6 +65,19 @@ def ensure(progress: Progress | None = None, cache: Cache | None = None, compile
         entry = cache.build(whole, "runtime", lambda folder: _build(folder, keys, flags, cache, compiler, progress),
                             f"twin runtime, {compiler}")
     return Runtime(entry.path, whole)
+
+
+def is_built() -> bool:
+    return Cache().get(_keys(find())[2]) is not None
+
+
+def _keys(compiler: Compiler) -> tuple[tuple[str, ...], dict[Path, str], str]:
+    """Flags, key of each source's object, key of the whole."""
+    flags = RUNTIME_FLAGS + _extra(compiler)
+    runner = twin.RUNTIME / twin.RUNNER
+    sources = [*twin.runtime_sources(), *([runner] if runner.exists() else [])]
+    keys = {s: key("object", s.name, twin.source_digest(s), "\0".join(flags), compiler.identity) for s in sources}
+    return flags, keys, key("runtime", *keys.values(), "\0".join(_link_flags(compiler)))
 
 
 def _build(folder: Path, keys: dict[Path, str], flags, cache: Cache, compiler: Compiler, progress: Progress | None):

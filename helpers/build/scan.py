@@ -114,3 +114,15 @@ def _condition(text: str, known: dict[str, int]) -> bool | None:
         return bool(eval(text, {"__builtins__": {}}))   # digits, brackets and operators only, see above
     except (SyntaxError, TypeError, ValueError):
         return None
+
+
+def namespaces(code: str, at: int) -> list[str]:
+    """Named namespaces around a position."""
+    stack: list[str] = []
+    for match in re.finditer(r"\bnamespace\s+([\w:]+)\s*\{|[{}]", code[:at]):
+        if match[0] == "}":
+            if stack:
+                stack.pop()
+        else:
+            stack.append(match[1] or "")
+    return [name for name in stack if name]

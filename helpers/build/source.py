@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from .scan import active, blank, closing, line_of, split
+from .scan import active, blank, closing, line_of, namespaces, split
 
 KERNEL_TYPES = ("AIV_ONLY", "AIC_ONLY", "MIX_AIV_1_0", "MIX_AIC_1_0", "MIX_AIC_1_1", "MIX_AIC_1_2", "AICORE",
                 "VECTORCORE", "MIX_AICORE", "MIX_VECTOR_CORE")
@@ -83,6 +83,17 @@ def scan(text: str, instances: tuple[str, ...] = (), known: dict[str, int] | Non
     return Scan(text, tuple(entries), tuple(templates), {new: old for old, new in rename.items()}, _early_defines(code))
 
 
+def before_first_kernel(text: str, known: dict[str, int] | None = None) -> int | None:
+    """Position where the declaration of the first kernel begins, or None when there is none."""
+    code = active(blank(text), {**KNOWN, **(known or {})})
+    kernel = re.search(r"\b__global__\b", code)
+    if not kernel:
+        return None
+    start = _statement_start(code, kernel.start())
+    between = re.compile(r"(?:\s+|#(?:\\\n|[^\n])*)*").match(code, start)
+    return between.end() if between else start
+
+
 # ---- finding functions
 def _functions(code: str) -> list[Template]:
     found: dict[str, Template] = {}
@@ -105,7 +116,7 @@ def _functions(code: str) -> list[Template]:
         if template:
             end = closing(prefix, template.start(1))
             arguments = tuple(split(prefix[template.start(1) + 1:end])) if end > 0 else ()
-        entry = Template(name, "::".join([*_namespaces(code, match.start()), name]), arguments, _parameters(code[open_at + 1:close_at]),
+        entry = Template(name, "::".join([*namespaces(code, match.start()), name]), arguments, _parameters(code[open_at + 1:close_at]),
                          body, code[start:open_at], line_of(code, match.start()))
         if entry.expression not in found or after[1] == "{":     # a definition says more than its prototype
             found[entry.expression] = entry
@@ -142,17 +153,6 @@ def _head(code: str, at: int):
 def _statement_start(code: str, at: int) -> int:
     """Where the declaration begins that contains position `at`: after the last ; } { or directive before it."""
     return max(code.rfind(c, 0, at) for c in ";}{") + 1
-
-
-def _namespaces(code: str, at: int) -> list[str]:
-    stack: list[str] = []
-    for match in re.finditer(r"\bnamespace\s+([\w:]+)\s*\{|[{}]", code[:at]):
-        if match[0] == "}":
-            if stack:
-                stack.pop()
-        else:
-            stack.append(match[1] or "")
-    return [name for name in stack if name]
 
 
 def _parameters(text: str) -> tuple[str, ...]:
