@@ -52,7 +52,7 @@ def build(text: str, *, label: str = "<kernel>", first_line: int = 1, name: str 
     whole = source.generate(found, label, first_line, _macro_lines(defines or {}) + side, tiling)
     twin_runtime = runtime.ensure(cache=cache, compiler=compiler)
     prefix = _prefix(found, arch, cache, compiler)
-    flags = (*runtime.kernel_flags(compiler), *prefix, f"-I{twin.INCLUDE}", *arch_flags(arch),
+    flags = (*runtime.kernel_flags(compiler), *prefix, f"-I{twin.INCLUDE}", f"-I{twin.INCLUDE / 'cann'}", *arch_flags(arch),
              *(part for p in search for part in ("-iquote", str(p))), *(f"-I{Path(p).resolve()}" for p in include))
     link = ("-shared", "-Wl,-Bsymbolic", "-Wl,--no-undefined", f"-Wl,-rpath,{twin_runtime.folder}")
     others = twin.included(whole.encode(), Path("/nonexistent"), search) if search else {}

@@ -1,0 +1,3 @@
+// Tiling structs and keys that host and kernel share.
+#pragma once
+#include "../../../../twin/tiling.h"
