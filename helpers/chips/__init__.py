@@ -29,7 +29,7 @@ class ChipError(WorkbookError, LookupError):
     """No chip or no number of that name."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)     # one object per profile
 class Chip:
     """One profile. Numbers are attributes: chip.ub_bytes, chip.hbm_gbps, chip.rtt_hbm_load_ns, …"""
 
