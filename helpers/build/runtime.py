@@ -18,7 +18,7 @@ LIBRARY = "libtwin.so"
 RUNNER = "twin_runner"
 # Arithmetic rounds exactly where Ascend C rounds: no contraction to FMA, never fast-math.
 _COMMON = ("-std=c++17", "-march=native", "-ffp-contract=off", "-fPIC", "-Wall", "-Wextra")
-RUNTIME_FLAGS = _COMMON + ("-O3", "-g1")
+RUNTIME_FLAGS = _COMMON + ("-O3", "-fno-math-errno", "-fno-trapping-math", "-g1")
 # Narrowing in braces is normal kernel code (CANN switches the error off too); the twin checks values at run time.
 # -O1: kernels are thin calls into the library, more would only make the cell wait.
 KERNEL_FLAGS = _COMMON + ("-O1", "-fvisibility=hidden", "-Wno-narrowing", "-Wno-unknown-pragmas", "-Wno-attributes",
@@ -32,6 +32,11 @@ Progress = Callable[[str, int, int], None]     # what, steps done, steps in all
 
 def kernel_flags(compiler: Compiler) -> tuple[str, ...]:
     return KERNEL_FLAGS + _extra(compiler)
+
+
+def include_flags() -> tuple[str, ...]:
+    """Where a kernel's headers are: the twin's own, and the names that CANN gives them."""
+    return f"-I{twin.INCLUDE}", f"-I{twin.INCLUDE / 'cann'}"
 
 
 def _extra(compiler: Compiler) -> tuple[str, ...]:
@@ -126,7 +131,7 @@ def _require(done, message: str) -> None:
 def precompiled(defines: tuple[str, ...] = (), cache: Cache | None = None, compiler: Compiler | None = None) -> tuple[str, ...]:
     """Options that put the twin's headers before a kernel, precompiled where the compiler can do it."""
     cache, compiler = cache or Cache(), compiler or find()
-    flags = (*kernel_flags(compiler), f"-I{twin.INCLUDE}", *defines)
+    flags = (*kernel_flags(compiler), *include_flags(), *defines)
     full = key("pch", "\0".join(flags), compiler.identity, twin.header_digest())
     source = twin.INCLUDE / PREFIX
 

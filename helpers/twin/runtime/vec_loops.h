@@ -4,9 +4,6 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
 
 #include "vec_core.h"
 #include "vec_half.h"
@@ -15,24 +12,9 @@ namespace twin {
 
 constexpr int64_t kChunk = 256;      // half values converted at a time: three float buffers of 1 KB
 
-// Correctly rounded square roots. The library call that reports domain errors would keep the loops scalar.
-#if defined(__SSE2__)
-inline float root(float x) { return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x))); }
-inline double root(double x) { return _mm_cvtsd_f64(_mm_sqrt_sd(_mm_setzero_pd(), _mm_set_sd(x))); }
-#else
+// Correctly rounded; vectorised because the runtime is built without errno for mathematical functions.
 inline float root(float x) { return __builtin_sqrtf(x); }
 inline double root(double x) { return __builtin_sqrt(x); }
-#endif
-
-inline void float_sqrt(void* dst, const void* a, const void*, int64_t n, const VecScalar&) {
-    float* d = static_cast<float*>(dst);
-    const float* x = static_cast<const float*>(a);
-    int64_t i = 0;
-#if defined(__AVX__)
-    for (; i + 8 <= n; i += 8) _mm256_storeu_ps(d + i, _mm256_sqrt_ps(_mm256_loadu_ps(x + i)));
-#endif
-    for (; i < n; ++i) d[i] = root(x[i]);
-}
 
 // T -> T, one source.
 template <class T, class Op>

@@ -16,10 +16,20 @@ inline double exp_double(double x) {
     const double k = t - shift;
     double r = x - k * 6.93147180369123816490e-01;
     r = r - k * 1.90821492927058770002e-10;
-    double p = 1.0 / 6227020800.0;
-    const double c[] = {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0, 1.0 / 40320.0, 1.0 / 5040.0,
-                        1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0};
-    for (double q : c) p = p * r + q;
+    double p = 1.0 / 6227020800.0;                              // 1/13!, then 1/12! ... 1/0!
+    p = p * r + 1.0 / 479001600.0;
+    p = p * r + 1.0 / 39916800.0;
+    p = p * r + 1.0 / 3628800.0;
+    p = p * r + 1.0 / 362880.0;
+    p = p * r + 1.0 / 40320.0;
+    p = p * r + 1.0 / 5040.0;
+    p = p * r + 1.0 / 720.0;
+    p = p * r + 1.0 / 120.0;
+    p = p * r + 1.0 / 24.0;
+    p = p * r + 1.0 / 6.0;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
     uint64_t n;
     std::memcpy(&n, &t, 8);
     n = (n + 1023) << 52;                                       // low bits of t hold k
@@ -39,8 +49,17 @@ inline double log_double(double x) {
     std::memcpy(&m, &mu, 8);
     const double f = (m - 1.0) / (m + 1.0), z = f * f;
     double p = 1.0 / 23.0;
-    const double c[] = {1.0 / 21.0, 1.0 / 19.0, 1.0 / 17.0, 1.0 / 15.0, 1.0 / 13.0, 1.0 / 11.0, 1.0 / 9.0, 1.0 / 7.0, 1.0 / 5.0, 1.0 / 3.0, 1.0};
-    for (double q : c) p = p * z + q;
+    p = p * z + 1.0 / 21.0;
+    p = p * z + 1.0 / 19.0;
+    p = p * z + 1.0 / 17.0;
+    p = p * z + 1.0 / 15.0;
+    p = p * z + 1.0 / 13.0;
+    p = p * z + 1.0 / 11.0;
+    p = p * z + 1.0 / 9.0;
+    p = p * z + 1.0 / 7.0;
+    p = p * z + 1.0 / 5.0;
+    p = p * z + 1.0 / 3.0;
+    p = p * z + 1.0;
     const double big = static_cast<double>(static_cast<int32_t>(e));
     double r = 2.0 * f * p + big * 6.93147180559945309417e-01;
     const double inf = __builtin_huge_val();
@@ -96,7 +115,7 @@ VecKernel vec_unary_kernel(const VecKey& k) {
         case VecOp::Ln: return {h ? half_by_table<LnOp> : f ? float_by_double<LnOp> : nullptr, false, true};
         case VecOp::Rsqrt: return {h ? half_by_table<RsqrtOp> : f ? float_by_double<RsqrtOp> : nullptr, false, true};
         case VecOp::Reciprocal: return {h ? half_by_table<ReciprocalOp> : f ? map1<float, RecipF> : nullptr, false, true};
-        case VecOp::Sqrt: return {h ? half1<SqrtF> : f ? float_sqrt : nullptr, false, true};
+        case VecOp::Sqrt: return {h ? half1<SqrtF> : f ? map1<float, SqrtF> : nullptr, false, true};
         case VecOp::Abs: return {h ? map1<uint16_t, AbsH> : f ? map1<uint32_t, AbsF> : nullptr};
         case VecOp::Relu: return {h ? half1<ReluF> : f ? map1<float, ReluF> : k.type == DType::I32 ? map1<int32_t, ReluI> : nullptr};
         case VecOp::Not: return {k.type == DType::I16 || k.type == DType::U16 ? map1<uint16_t, NotI> : nullptr};
