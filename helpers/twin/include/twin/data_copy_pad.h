@@ -5,6 +5,7 @@
 #include "twin/local_tensor.h"
 
 #define TWIN_COMPACT_ "PaddingMode::Compact exists on a later chip only; with PaddingMode::Normal every row starts on a 32 B boundary of UB."
+#define TWIN_PAD_TYPES_ "DataCopyPad moves bytes and does not convert: source and destination need the same element type. Copy first, then Cast."
 
 namespace AscendC {
 
@@ -51,6 +52,22 @@ inline void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, c
 template <class T, class U, class P>
 inline void DataCopyPad(const GlobalTensor<T>&, const GlobalTensor<U>&, const P&) {
     static_assert(::twin::never<T, U>, "Both operands are GlobalTensor and there is no GM to GM path: copy GM -> UB -> GM, staged in a LocalTensor.");
+}
+template <class T, class U, class = std::enable_if_t<!std::is_same<T, U>::value>>
+inline void DataCopyPad(const LocalTensor<T>&, const GlobalTensor<U>&, const DataCopyExtParams&, const DataCopyPadExtParams<PrimT<U>>&) {
+    static_assert(::twin::never<T, U>, TWIN_PAD_TYPES_);
+}
+template <class T, class U, class = std::enable_if_t<!std::is_same<T, U>::value>>
+inline void DataCopyPad(const GlobalTensor<T>&, const LocalTensor<U>&, const DataCopyExtParams&) {
+    static_assert(::twin::never<T, U>, TWIN_PAD_TYPES_);
+}
+template <class T, class U, std::enable_if_t<!std::is_same<PrimT<T>, U>::value, int> = 0>
+inline void DataCopyPad(const LocalTensor<T>&, const GlobalTensor<T>&, const DataCopyExtParams&, const DataCopyPadExtParams<U>&) {
+    static_assert(::twin::never<T, U>, "The padding parameters hold another element type than the tensors: use DataCopyPadExtParams<T> with their T.");
+}
+template <class T, class U>
+inline void DataCopyPad(const LocalTensor<T>&, const GlobalTensor<T>&, const DataCopyParams&, const DataCopyPadExtParams<U>&) {
+    static_assert(::twin::never<T, U>, "DataCopyParams goes with DataCopyPadParams, DataCopyExtParams with DataCopyPadExtParams<T>.");
 }
 template <class T>
 inline void DataCopyPad(const LocalTensor<T>&, const LocalTensor<T>&, const DataCopyExtParams&, const Nd2NzParams&) {
