@@ -52,8 +52,8 @@ def build(text: str, *, label: str = "<kernel>", first_line: int = 1, name: str 
     whole = source.generate(found, label, first_line, _macro_lines(defines or {}) + side, tiling)
     twin_runtime = runtime.ensure(cache=cache, compiler=compiler)
     prefix = _prefix(found, arch, cache, compiler)
-    flags = (*runtime.kernel_flags(compiler), *prefix, f"-I{twin.INCLUDE}", f"-I{twin.INCLUDE / 'cann'}", *arch_flags(arch),
-             *(part for p in search for part in ("-iquote", str(p))), *(f"-I{Path(p).resolve()}" for p in include))
+    flags = (*runtime.kernel_flags(compiler), *prefix, *(part for p in search for part in ("-iquote", str(p))),
+             *(f"-I{Path(p).resolve()}" for p in include), *runtime.include_flags(), *arch_flags(arch))
     link = ("-shared", "-Wl,-Bsymbolic", "-Wl,--no-undefined", f"-Wl,-rpath,{twin_runtime.folder}")
     others = twin.included(whole.encode(), Path("/nonexistent"), search) if search else {}
     full = key("kernel", whole, "\0".join(flags + link), compiler.identity, str(arch), twin.header_digest(),
@@ -61,6 +61,8 @@ def build(text: str, *, label: str = "<kernel>", first_line: int = 1, name: str 
 
     def make(scratch: Path) -> dict:
         (scratch / TEXT).write_text(whole)
+        for header in re.findall(r'#\s*include\s*"(aclrtlaunch_\w+\.h)"', text):
+            (scratch / header).write_text("// On the device the build writes the launch function of this kernel here.\n")
         command = [*flags, *diagnose.flags(compiler), scratch / TEXT, *link, twin_runtime.library, "-o", scratch / LIBRARY]
         done = _run(compiler, command, label)
         if done.returncode and "-include-pch" in command and re.search(r"PCH file|AST file|precompiled", done.stdout):

@@ -117,7 +117,7 @@ def _numbers(text: str, needed, label: str, folder: Path | None) -> list[int]:
     whole = "\n".join([f'#line 1 "{label}"', text, '#line 1 "<layout>"', '#include "twin/entry.h"', _PROBE,
                        'extern "C" __attribute__((visibility("default"), used)) const long long twin_layout_table[] = {', *rows, "0};", ""])
     compiler, cache = find(), Cache()
-    flags = (*runtime.kernel_flags(compiler), *runtime.precompiled(builder.arch_flags(2201), cache, compiler), f"-I{twin.INCLUDE}",
+    flags = (*runtime.kernel_flags(compiler), *runtime.precompiled(builder.arch_flags(2201), cache, compiler), *runtime.include_flags(),
              *builder.arch_flags(2201), "-Wno-invalid-offsetof", *(("-iquote", str(folder)) if folder else ()))
     search = (folder,) if folder else ()
     full = key("layout", whole, "\0".join(flags), compiler.identity, twin.header_digest(), twin.digest(twin.included(whole.encode(), Path("/nonexistent"), search)))

@@ -36,7 +36,7 @@ def kernel_flags(compiler: Compiler) -> tuple[str, ...]:
 
 def include_flags() -> tuple[str, ...]:
     """Where a kernel's headers are: the twin's own, and the names that CANN gives them."""
-    return f"-I{twin.INCLUDE}", f"-I{twin.INCLUDE / 'cann'}"
+    return f"-I{twin.INCLUDE}", "-idirafter", str(twin.INCLUDE / "cann")   # a project's own copy of a name wins
 
 
 def _extra(compiler: Compiler) -> tuple[str, ...]:
