@@ -8,6 +8,8 @@ namespace twin {
 
 // Start of a launch: forgets cache lines and copy statistics of the previous one.
 void copy_launch_begin();
+// End of a core's program: tensors never freed when the TPipe's destructor did not run, tiling keys without a branch.
+void queues_core_end(Core& c);
 // End of a core's program: an atomic mode left on, notes about small and unaligned copies.
 void copy_core_end(Core& c);
 // End of a core's program: dirty lines of its data cache reach GM.

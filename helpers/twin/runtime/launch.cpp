@@ -116,6 +116,7 @@ void end_core() {
         if (b.n[int(Pipe::MTE3)] > b.K[int(Pipe::S)].own[int(Pipe::MTE3)] && !c.queues)
             report(Severity::Warning, "MISSING_SYNC", end, "the kernel ends while copies to global memory may still be under way", "end a kernel without TPipe with PipeBarrier<PIPE_ALL>()");
     }
+    queues_core_end(c);
     copy_core_end(c);
     dcache_core_end(c);
     Record r;

@@ -1,9 +1,22 @@
 // TQue: AllocTensor, EnQue, DeQue, FreeTensor with the events they set and wait for.
 #include "queues.h"
 
+#include <cctype>
+
 namespace twin {
 
 constexpr float kQueueCycles = 10;   // scalar cycles of each of the four operations
+
+// "inQueueX" of `inQueueX.AllocTensor<half>()`.
+static std::string object_of(At at, const char* op) {
+    const std::string line = source_line(at);
+    size_t p = line.find(op);
+    if (p == std::string::npos || p < 2) return "this queue";
+    size_t e = line[p - 1] == '.' ? p - 1 : line.compare(p - 2, 2, "->") == 0 ? p - 2 : 0, b = e;
+    auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '[' || c == ']'; };
+    while (b > 0 && part(line[b - 1])) --b;
+    return b < e ? line.substr(b, e - b) : "this queue";
+}
 
 static Queue& queue_at(int32_t id, At at, const char* op) {
     QueueState& s = queue_state();
@@ -12,8 +25,8 @@ static Queue& queue_at(int32_t id, At at, const char* op) {
         const bool dropped = id > 0 && id <= int32_t(s.queues.size());
         fatal("BAD_PARAMETER", at,
               dropped ? fmt("%s: queue %s lost its buffers when the pipe or its pool was Reset or destroyed", op, s.queues[id - 1].name.c_str())
-                      : fmt("%s: this queue has no buffers", op),
-              "call pipe.InitBuffer(queue, num, length) first");
+                      : fmt("%s: %s has no buffers", op, object_of(at, op).c_str()),
+              "call pipe.InitBuffer(queue, num, length) before the first use");
     }
     return s.queues[id - 1];
 }

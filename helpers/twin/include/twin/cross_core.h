@@ -11,7 +11,7 @@ namespace AscendC {
 template <uint8_t modeId, pipe_t pipe>
 void CrossCoreSetFlag(uint16_t flagId, ::twin::At at = ::twin::At::here()) {
     static_assert(modeId != 4, "UNSUPPORTED_API: CrossCoreSetFlag mode 4 needs Ascend 950. Fix: use mode 2, which joins an AIC with its AIVs on Atlas A2");
-    static_assert(modeId <= 2, "BAD_PARAMETER: CrossCoreSetFlag takes mode 0 (all cores), 1 (AIVs of one AI Core) or 2 (AIC and its AIVs)");
+    static_assert(modeId <= 2 || modeId == 4, "BAD_PARAMETER: CrossCoreSetFlag takes mode 0 (all cores), 1 (AIVs of one AI Core) or 2 (AIC and its AIVs)");
     static_assert(pipe != PIPE_S && pipe != PIPE_ALL, "BAD_PARAMETER: CrossCoreSetFlag follows one pipe. Fix: PIPE_MTE3 after stores from UB, PIPE_FIX after Fixpipe");
     tw_cross_set(modeId, ::twin::pipe_of(pipe), flagId, at);
 }

@@ -37,10 +37,15 @@ void check(bool ok, const char* text, At at, const char* format, const A&... arg
 }
 inline void check(bool ok, const char* text, At at) { if (!ok) tw_assert(text, nullptr, nullptr, 0, at); }
 
-// Result of ASSERT: vanishes behind a unary or a binary plus, because kernels also write `tileNum = n ASSERT(n != 0)`.
-struct Nothing { void operator+() const {} };
-template <class T> T operator+(T v, Nothing) { return v; }
-inline Nothing checked(bool ok, const char* text, At at) { check(ok, text, at); return {}; }
+// Result of ASSERT. As a statement (unary plus) it checks; kernels also write `tileNum = n ASSERT(n != 0)`, which compiles
+// because ASSERT is empty on the device: there (binary plus) it vanishes.
+struct Checked {
+    bool ok;
+    const char* text;
+    At at;
+    void operator+() const { check(ok, text, at); }
+};
+template <class T> T operator+(T v, Checked) { return v; }
 }  // namespace twin
 
 // ---- printf
@@ -145,7 +150,7 @@ inline void trap(::twin::At at = ::twin::At::here()) { tw_trap(at); }
 #define ascendc_assert(...) TWIN_ASSERT(__VA_ARGS__)
 #undef ASSERT
 // ---- ASSERT
-#define ASSERT(...) +::twin::checked(static_cast<bool>(__VA_ARGS__), #__VA_ARGS__, ::twin::At::here())
+#define ASSERT(...) +::twin::Checked{static_cast<bool>(__VA_ARGS__), #__VA_ARGS__, ::twin::At::here()}
 #define ASCENDC_ASSERT(condition, handler) \
     do {                                   \
         if (!(condition)) handler;         \
