@@ -22,7 +22,7 @@ def test_one_rectangle_per_buffer_life():
     assert len(found) == 3 * 8  # three queues, one life per tile
     for buffer in {x.buffer for x in found}:
         mine = [x for x in found if x.buffer == buffer]
-        assert [x.turn for x in mine] == list(range(4))
+        assert [x.turn for x in mine] == [buffer.slot, buffer.slot + 2, buffer.slot + 4, buffer.slot + 6]  # its tiles
         assert all(a.end <= b.start for a, b in zip(mine, mine[1:]))  # one owner at a time
 
 
@@ -91,7 +91,7 @@ def test_roofline_numbers_of_add():
 def test_a_copy_has_no_point():
     run = make.pipeline()
     run.totals["vector_elements"] = 0
-    assert "no arithmetic" in roofline(run).alt and roofline(make.empty()).png()
+    assert "no vector arithmetic" in roofline(run).alt and roofline(make.empty()).png()
 
 
 def test_several_runs_in_one_roofline():
@@ -191,3 +191,9 @@ def test_bank_groups(operands, cycles):
 def test_bank_group_of_an_address():
     assert [bank_groups(a)[0] for a in (0x10000, 0x10020, 0x20020)] == [0, 1, 1]
     assert set(bank_groups(0x1FE00, stride=16)) == {0}
+
+
+def test_blocks_without_a_list_of_their_own_use_the_first_ones():
+    run = make.pipeline(blocks=3, tiles=4)
+    run.buffers = [b for b in run.buffers if b["core"] == 0]
+    assert [x.buffer for x in lives(run, 2)] == [x.buffer for x in lives(run, 0)] != []

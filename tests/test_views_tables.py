@@ -202,3 +202,20 @@ def test_sizes_are_kb_of_1024(n, expected):
 )
 def test_traffic_is_mb_of_a_million(n, expected):
     assert text.traffic(n) == expected
+
+
+def test_the_run_says_which_file_is_the_kernels():
+    run = make.pipeline()
+    run.files = ["kernel_operator.h", ""]
+    run.events["file"] = 1
+    run.events["file"][:5] = 0
+    assert sum(h.calls for h in line_costs(run)) == len(run.events) - 5
+
+
+def test_long_stretches_without_cost_are_folded():
+    run = make.pipeline()
+    run.source = "\n".join([make.SOURCE, *["// nothing"] * 30, "last"])
+    run.scalar_lines[45] = 5.0
+    page = hot_lines(run).text
+    assert page.count("// nothing") == 1 and page.count("…") == 1 and "last" in page
+    assert "inX.EnQue(a);" in page  # short stretches stay

@@ -10,6 +10,9 @@ from . import data, text
 from .picture import Page
 
 
+_FOLD = 3  # longest stretch of lines without a cost that is shown
+
+
 @dataclass
 class HotLine:
     line: int
@@ -50,9 +53,10 @@ def line_costs(run) -> list[HotLine]:
 
 
 def _own_file(run, ev) -> int:
-    """Index of the file that holds the kernel's text: the one whose instructions fit its lines best."""
-    if not len(ev):
-        return 0
+    """Index of the file that holds the kernel's text: "" if the run names its files, else the best fit to the lines."""
+    files = list(getattr(run, "files", None) or [])
+    if "" in files or not len(ev):
+        return files.index("") if "" in files else 0
     first = getattr(run, "first_line", None) or 1
     last = first + len((getattr(run, "source", None) or "").splitlines()) - 1
     inside = ev["file"][(ev["line"] >= first) & (ev["line"] <= last)] if last >= first else ev["file"]
@@ -69,17 +73,37 @@ def _lengths(ev: np.ndarray) -> np.ndarray:
     return out
 
 
+def _folded(costs: list[HotLine]) -> list[HotLine | None]:
+    """Long stretches without a cost, but for a line at either end, become one None."""
+    out: list[HotLine | None] = []
+    costly = [i for i, h in enumerate(costs) if h.cycles]
+    near = {j for i in costly for j in range(i - 1, i + 2)} or set(range(len(costs)))
+    for i, h in enumerate(costs):
+        gap_before = next((k for k in range(i, -1, -1) if k in near), -1)
+        gap_after = next((k for k in range(i, len(costs)) if k in near), len(costs))
+        if i in near or gap_after - gap_before - 1 <= _FOLD:
+            out.append(h)
+        elif out and out[-1] is None:
+            continue
+        else:
+            out.append(None)
+    return out
+
+
 def hot_lines(run, top: int | None = None) -> Page:
     """Cycles beside every line of the kernel. top: only the n most expensive lines."""
     costs = line_costs(run)
     whole = sum(h.cycles for h in costs)
     peak = max((h.cycles for h in costs), default=0.0)
-    shown = costs
+    shown = _folded(costs)
     if top is not None:
         shown = sorted(sorted(costs, key=lambda h: (-h.cycles, h.line))[:top], key=lambda h: h.line)
     head = ["line", "cycles", "share", "", "pipes", "text"]
     body = []
     for h in shown:
+        if h is None:
+            body.append(["", "", "", "", "", "…"])
+            continue
         busy = " ".join(p for p in data.FLOW if h.pipes.get(p, 0) > 0)
         body.append(
             [

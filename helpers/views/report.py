@@ -175,6 +175,9 @@ def report(run) -> Page:
         if len(listed) > _SHOWN:
             plain.append(f"  and {len(listed) - _SHOWN} more in run.findings")
             page.append(f"<p>and {len(listed) - _SHOWN} more in run.findings</p>")
+    for note in getattr(run, "notes", None) or ():
+        plain += ["", f"Note: {note}."]
+        page.append(f"<p>Note: {text.escape(note)}.</p>")
     guesses = _guesses(run)
     if guesses:
         plain += ["", *textwrap.wrap(guesses, 100, break_long_words=False)]

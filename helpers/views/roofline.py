@@ -103,12 +103,14 @@ def roofline(run, *, ops: float | None = None, width: float = 7.5) -> Picture:
     _draw_roofs(ax, limits, xs, ys)
     for i, p in enumerate(placed):
         _draw_point(ax, p, limits, i, len(placed) > 1, data.origin(first))
+    if len(placed) > 1:
+        ax.legend(loc="lower right", frameon=True, edgecolor=style.FAINT)
     for i, p in enumerate([p for p in points if p not in placed]):
         rate = p.gm_bytes / p.time_us / 1e3 if p.time_us > 0 else 0.0
         ax.text(
             0.02,
             0.96 - 0.06 * i,
-            f"{p.name}: no arithmetic, so no point; it moves {text.digits(rate, 3)} GB/s",
+            f"{p.name}: no vector arithmetic, so no point; it moves {text.digits(rate, 3)} GB/s",
             transform=ax.transAxes,
             va="top",
         )
@@ -180,18 +182,20 @@ def _draw_point(ax, p: Point, limits: Roofs, i: int, several: bool, origin: str)
     words = f"{p.name}: {text.digits(p.gops, 2)} Gop/s"
     if not several:
         words = f"{origin}: {text.digits(p.gops, 2)} Gop/s\n{text.digits(x, 2)} op/B, {_under(p, limits)}"
-    ax.plot([x], [p.gops], marker=marker, color=colour, markersize=8, linestyle="none", zorder=5)
+    ax.plot([x], [p.gops], label=words, marker=marker, color=colour, markersize=8, linestyle="none", zorder=5)
     h = p.intensity(p.hbm_bytes) if 0 < p.hbm_bytes < _HOLLOW * p.gm_bytes else 0.0
-    ax.annotate(
-        words,
-        (max(x, h), p.gops),
-        xytext=(9, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=8.5,
-        zorder=3,
-        bbox=dict(boxstyle="round,pad=0.15", facecolor=style.PAPER, edgecolor="none", alpha=0.85),
-    )
+    if not several:
+        box = dict(boxstyle="round,pad=0.15", facecolor=style.PAPER, edgecolor="none", alpha=0.85)
+        ax.annotate(
+            words,
+            (max(x, h), p.gops),
+            xytext=(9, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8.5,
+            zorder=3,
+            bbox=box,
+        )
     if h:
         ax.plot(
             [h],
@@ -226,7 +230,7 @@ def _alt(title: str, points: list[Point], limits: Roofs) -> str:
                 f"{_under(p, limits)}{ridge}; {side}"
             )
         else:
-            said.append(f"{p.name}: no arithmetic")
+            said.append(f"{p.name}: no vector arithmetic")
     peak = ", ".join(f"{n} {v:,.0f} Gop/s" for n, v in limits.flat.items())
     return (
         f"{title}. x: operations per GM byte, y: Gop/s, log axes. "

@@ -48,6 +48,7 @@ def _draw(ax, rows: _Rows, lo: float, hi: float, pixels: float, lane_pixels: flo
     run, t0, t1 = rows.run, lo * 1e3, hi * 1e3
     both = len({c.kind for c in data.cores(run)}) > 1
     per_px = (t1 - t0) / pixels
+    ends = min(t1, max((c.end_ns for c in rows.chosen), default=t1))  # shares count to the end of this run
     drawn, boxes, fills, edges = [], [], [], []
     margin = blended_transform_factory(ax.transAxes, ax.transData)
     for lane, y in zip(rows.lanes, rows.y):
@@ -70,7 +71,7 @@ def _draw(ax, rows: _Rows, lo: float, hi: float, pixels: float, lane_pixels: flo
         tones = np.array([colour, style.tint(colour, 0.5), style.tint(colour, 0.2)])
         tone = tones[np.where(r.tile < 0, 2, r.tile % 2)]
         fills.append(tone)
-        edges.append(np.where(r.count > 1, tone, style.PAPER))
+        edges.append(np.where((r.count > 1) | (right - r.start < 4 * per_px), tone, style.PAPER))
         if labels and lane_pixels >= 13:
             _label(ax, run, lane, r, y, per_px, tones)
     if boxes:
@@ -92,7 +93,7 @@ def _draw(ax, rows: _Rows, lo: float, hi: float, pixels: float, lane_pixels: flo
             ax.text(
                 1.008,
                 y + 0.52,
-                text.percent(busy_share(lane, t0, t1)),
+                text.percent(busy_share(lane, t0, ends)),
                 transform=margin,
                 ha="left",
                 va="center",
@@ -132,7 +133,7 @@ def _label(ax, run, lane, r, y, per_px, tones):
     for i in wide[:400]:
         room = (r.end[i] - r.start[i]) / per_px - 6
         name, tile = data.op_name(run, int(r.op[i])), f"#{r.tile[i]}"
-        words = next((w for w in (f"{name} {tile}", name, tile) if 5.4 * len(w) <= room), "")
+        words = next((w for w in (f"{name} {tile}", name, tile) if 6.2 * len(w) <= room), "")
         if words:
             ax.text(
                 (r.start[i] + r.end[i]) / 2e3,

@@ -39,7 +39,7 @@ class Life:
     buffer: Buffer
     start: float  # ns
     end: float
-    turn: int  # how often the buffer had been allocated before; -1: held all the time
+    turn: int  # number among the lives of its queue: tile 0, 1, 2, …; -1: held all the time
 
 
 def _memory_name(mem) -> str:
@@ -47,8 +47,15 @@ def _memory_name(mem) -> str:
 
 
 def buffers_of(run, core: int, mem: str = "UB") -> dict[int, Buffer]:
-    """The buffers of one core in this memory, by the number that run.marks uses."""
-    listed = [b for b in (getattr(run, "buffers", None) or []) if b.get("core", core) == core]
+    """The buffers of one core in this memory, by the number that run.marks uses.
+
+    A run lists the buffers of its first core of each kind; the others lay out their memory in the same way.
+    """
+    every = list(getattr(run, "buffers", None) or [])
+    owners = {b.get("core", core) for b in every}
+    kinds = {c.core: c.kind for c in data.cores(run)}
+    like = core if core in owners else min((c for c in owners if kinds.get(c) == kinds.get(core)), default=core)
+    listed = [b for b in every if b.get("core", core) == like]
     slots = {}
     for b in listed:
         slots.setdefault(b["name"], set()).add(b["slot"])
@@ -62,17 +69,20 @@ def buffers_of(run, core: int, mem: str = "UB") -> dict[int, Buffer]:
 def lives(run, core: int, mem: str = "UB") -> list[Life]:
     """From AllocTensor to FreeTensor for every buffer of a queue; the whole run for a buffer that is never freed."""
     known, end = buffers_of(run, core, mem), data.span_ns(run)
-    open_at, turn, out, marked = {}, {}, [], set()
-    for c, b, alloc, ns in getattr(run, "marks", None) or []:
+    open_at, out, marked, turn = {}, [], set(), {}
+    for c, b, alloc, ns in sorted(getattr(run, "marks", None) or [], key=lambda m: (m[3], m[2])):
         if c != core or b not in known:
             continue
         marked.add(b)
         if alloc:
-            open_at[b] = ns
+            name = known[b].name
+            if b in open_at:  # never freed: it ends where the next one starts
+                out.append(Life(known[b], float(open_at[b][0]), float(ns), open_at[b][1]))
+            open_at[b] = ns, turn.get(name, 0)
+            turn[name] = turn.get(name, 0) + 1
         elif b in open_at:
-            out.append(Life(known[b], float(open_at.pop(b)), float(ns), turn.get(b, 0)))
-            turn[b] = turn.get(b, 0) + 1
-    out += [Life(known[b], float(ns), end, turn.get(b, 0)) for b, ns in open_at.items()]
+            out.append(Life(known[b], float(open_at[b][0]), float(ns), open_at.pop(b)[1]))
+    out += [Life(known[b], float(ns), end, number) for b, (ns, number) in open_at.items()]
     out += [Life(known[b], 0.0, end, -1) for b in known if b not in marked]
     return sorted(out, key=lambda x: (x.start, x.buffer.addr))
 
