@@ -170,11 +170,13 @@ void CoreTimer::scalar_busy(double from, double to, int line, uint32_t file) {
     if (to <= from) return;
     PipeTimer& p = pipe[int(Pipe::S)];
     p.busy += to - from;
+    const bool small = to - from < kOwnEvent;
     if (!p.events.empty()) {
         Event& e = p.events.back();
-        const bool small = to - from < kOwnEvent && e.end - e.start < 20 * kOwnEvent;
-        if (e.end >= from && (small || e.line == line)) { e.end = to; return; }
+        const bool together = small && gathering_ && e.end - e.start < 20 * kOwnEvent;
+        if (e.end >= from && (together || e.line == line)) { e.end = to; return; }
     }
+    gathering_ = small;
     Record r;
     r.line = line;
     r.file = file;

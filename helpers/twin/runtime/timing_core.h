@@ -85,6 +85,7 @@ private:
     size_t next_ = 0;
     double now_ = 0;                                  // the scalar unit
     bool charged_ = false, waiting_sync_ = false;
+    bool gathering_ = false;                          // the last event of scalar work collects small pieces
     double sync_time_ = -1;
     std::vector<Times> flags_;                        // (event, id)
     Times cross_[16];
