@@ -29,15 +29,24 @@ void Fluid::add(double work, const Demand& demand, int job) {
 
 // The share of one resource that everybody may take: those who ask for less leave the rest to the others.
 double Fluid::level(double Demand::*resource, double capacity) {
-    double asked = 0;
-    for (const Class& c : classes_) asked += c.demand.*resource * c.speed * double(c.heap.size());
+    const size_t n = classes_.size();
+    asks_.resize(n);
+    counts_.resize(n);
+    double asked = 0, users = 0;
+    for (size_t i = 0; i < n; ++i) {
+        const Class& c = classes_[i];
+        asks_[i] = c.demand.*resource * c.speed;
+        counts_[i] = double(c.heap.size());
+        asked += asks_[i] * counts_[i];
+        users += counts_[i];
+    }
     if (asked <= capacity) return kInfinity;
-    double level = 0;
-    for (;;) {
+    for (double level = capacity / users;;) {
         double small = 0, large = 0;
-        for (const Class& c : classes_) {
-            const double want = c.demand.*resource * c.speed, n = double(c.heap.size());
-            if (want <= level) small += want * n; else large += n;
+        for (size_t i = 0; i < n; ++i) {
+            const bool content = asks_[i] <= level;
+            small += content ? asks_[i] * counts_[i] : 0;
+            large += content ? 0 : counts_[i];
         }
         if (large == 0) return level;
         const double higher = (capacity - small) / large;
@@ -84,7 +93,9 @@ void Fluid::finished(std::vector<int>& out) {
             std::pop_heap(c.heap.begin(), c.heap.end(), Later());
             c.heap.pop_back();
         }
-        if (c.heap.empty()) classes_.erase(classes_.begin() + long(i)); else ++i;
+        if (!c.heap.empty()) { ++i; continue; }
+        if (i + 1 < classes_.size()) c = std::move(classes_.back());   // their order does not matter
+        classes_.pop_back();
     }
     if (out.empty()) return;
     jobs_ -= int(out.size());

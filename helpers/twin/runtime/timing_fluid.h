@@ -36,6 +36,7 @@ private:
     bool stale_ = false;
     int jobs_ = 0;
     std::vector<Class> classes_;      // only those with jobs
+    std::vector<double> asks_, counts_;   // of the classes, while sharing
     void share();
     double level(double Demand::*resource, double capacity);
 };
