@@ -6,22 +6,23 @@
 
 namespace twin {
 
-static int first_operand_argument(const VecCall& c, int operand) { (void)c; return operand; }
-
 std::string operand_text(const VecCall& c, int operand) {
     const char* role = operand == 0 ? "dst" : c.sources == 1 ? "src" : operand == 1 ? "src0" : "src1";
-    const std::string name = argument_at(c.at, c.api, first_operand_argument(c, operand));
+    const std::string name = argument_at(c.at, c.api, operand);
     return name.empty() ? role : fmt("%s %s", role, name.c_str());
 }
 
-// ===== Alignment
-static void check_alignment(const VecCall& c, const VecPlan& p, int i, const LocalRef& t) {
-    if (t.addr % kBlock == 0) return;
+// ===== Position and alignment
+void vec_check_start(const VecCall& c, int i, const LocalRef& t, uint32_t z, DType type) {
+    if (t.mem == Mem::N) return;                                               // the engine names it
+    if (t.mem != Mem::UB)
+        fatal("WRONG_POSITION", c.at, fmt("%s: %s is %s; vector instructions read and write the Unified Buffer only", c.api, operand_text(c, i).c_str(),
+                                          describe(t).c_str()), "use a tensor of VECIN, VECOUT or VECCALC");
+    if (t.addr % kBlock == 0 || !checks_on()) return;
     uint32_t base = 0;
     const auto& all = buffers();
     if (t.buf >= 0 && t.buf < int(all.size())) base = all[size_t(t.buf)].addr;
-    const uint32_t z = p.size[i], into = t.addr - base, next = (into + kBlock - 1) / kBlock * kBlock;
-    const DType type = i ? c.from : c.type;
+    const uint32_t into = t.addr - base, next = (into + kBlock - 1) / kBlock * kBlock;
     fatal("MISALIGNED", c.at,
           fmt("%s: %s starts at byte %u of its buffer (UB address 0x%x); vector operands start at multiples of 32 B", c.api, operand_text(c, i).c_str(), into, t.addr),
           fmt("%s offsets step by %u elements: the next legal index is %u", dtype_name(type), kBlock / z, next / z));
@@ -129,11 +130,7 @@ static void check_overlap(const VecCall& c, const VecPlan& p, int i) {
 
 bool vec_check_operands(const VecCall& c, const VecPlan& p, const VecExtent& e) {
     const VecOperand* op[3] = {&c.dst, &c.src[0], &c.src[1]};
-    for (int i = 0; i <= c.sources; ++i) {
-        if (op[i]->ref.mem == Mem::N) continue;                                // the engine names it
-        check_alignment(c, p, i, op[i]->ref);
-        if (!e.contiguous) check_strides(c, p, i, op[i]->stride);
-    }
+    if (!e.contiguous) for (int i = 0; i <= c.sources; ++i) check_strides(c, p, i, op[i]->stride);
     for (int i = 1; i <= c.sources; ++i) if (op[i]->ref.mem == Mem::UB) check_overlap(c, p, i);
     return true;
 }

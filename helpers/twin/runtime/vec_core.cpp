@@ -198,6 +198,11 @@ static void run(const VecCall& call) {
     if (!on(CoreKind::AIV)) return;
     VecCall c = call;
     const NumericState& num = core().num;
+    if (c.op == VecOp::CastDeq) {
+        if (c.from != DType::I32) { vec_dequantise(c); return; }
+        c.op = VecOp::Cast;                                  // int32_t -> half is what Cast does
+        c.mode = 0;
+    }
     if ((c.op == VecOp::And || c.op == VecOp::Or) && c.mask.form == 0 && size_of(c.type) == 4) {
         report(Severity::Warning, "UNSUPPORTED_TYPE", c.at,
                fmt("%s<%s> with count %lld handles %lld 16-bit halves, that is half of the elements", c.api, dtype_name(c.type), (long long)c.mask.n, (long long)c.mask.n),
@@ -223,10 +228,7 @@ static void run(const VecCall& call) {
     if (w.per_unit == 2) to_pairs(c, e);
     VecPlan p = make_plan(c, k, e, w, lanes, scalar_of_call(c, num));
     const VecOperand* op[3] = {&c.dst, &c.src[0], &c.src[1]};
-    for (int i = 0; i <= c.sources; ++i)
-        if (op[i]->ref.mem != Mem::UB && op[i]->ref.mem != Mem::N)
-            fatal("WRONG_POSITION", c.at, fmt("%s: %s is %s; vector instructions read and write the Unified Buffer only", c.api, operand_text(c, i).c_str(),
-                                              describe(op[i]->ref).c_str()), "use a tensor of VECIN, VECOUT or VECCALC");
+    for (int i = 0; i <= c.sources; ++i) vec_check_start(c, i, op[i]->ref, p.size[i], i ? c.from : c.type);
     const bool nothing = p.contiguous ? p.total == 0 : p.repeats == 0 || (!p.first && !(p.mask[0] | p.mask[1]));
     if (!nothing && checks_on() && !vec_check_operands(c, p, e)) return;
 

@@ -66,6 +66,13 @@ struct VecPlan {
 };
 void vec_run(Core& c, const Instr& in);                      // Body: reads a VecPlan
 
+// Blocks `blk` x 32 B apart, side by side; the pointer itself when they lie so already.
+inline const uint8_t* packed_lanes(const uint8_t* first, int32_t blk, uint32_t bytes, uint8_t* buf) {
+    if (blk == 1 || bytes <= kBlock) return first;
+    for (uint32_t at = 0; at < bytes; at += kBlock, first += int64_t(blk) * kBlock) std::memcpy(buf + at, first, bytes - at < kBlock ? bytes - at : kBlock);
+    return buf;
+}
+
 // Elements that take part, after the mask state machine.
 struct VecExtent {
     bool contiguous = false, counter = false;
@@ -76,9 +83,19 @@ struct VecExtent {
 // Applies the call's mask to the registers of the core; false: nothing to do (reported if it is a mistake).
 bool vec_extent(const VecCall& c, uint32_t lanes, VecExtent& e);
 
+// vec_registers.cpp: registers of a core that only vector instructions know
+struct VecRegisters {
+    uint64_t compare[2] = {0, 0};      // CMPMASK
+    LocalRef deq_table;                // tensor of SetDeqScale(tensor, info); Mem::N = none
+    bool deq_vector = false;           // the table form was the last one used
+};
+VecRegisters& vec_registers(Core& c);
+void vec_dequantise(const VecCall& c);             // vec_deq.cpp: CastDeq int16_t -> 8 bits
+
 // vec_check.cpp
 const char* dtype_name(DType t);
 const char* vec_op_name(VecOp op);
+void vec_check_start(const VecCall& c, int operand, const LocalRef& t, uint32_t element_bytes, DType type);   // position and alignment
 bool vec_check_operands(const VecCall& c, const VecPlan& p, const VecExtent& e);   // position, alignment, strides, overlap
 float vec_slope(const VecPlan& p, float s1, int& worst_group);                     // cycles per repeat with bank conflicts
 std::string operand_text(const VecCall& c, int operand);                           // "src0 xLocal[1]"

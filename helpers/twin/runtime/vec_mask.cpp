@@ -162,6 +162,7 @@ void tw_vec_deq_scale(float scale, int offset, int sign, int full, twin::At at) 
     n.deq_scale = scale;
     n.deq_offset = static_cast<int16_t>(offset);
     n.deq_sign = sign != 0;
+    twin::vec_registers(core()).deq_vector = false;
     n.deq_set = !full;                                      // the other form fills the same register with something else
     twin::charge(1, at);
 }

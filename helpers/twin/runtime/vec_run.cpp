@@ -60,12 +60,7 @@ uint64_t address(const VecPlan& p, int operand, uint32_t repeat, uint32_t lane) 
 
 // Lanes [from, from + n) of one repeat, packed; a pointer into UB when they are packed already.
 const uint8_t* gather(const VecPlan& p, int o, uint8_t* ub, uint32_t r, uint32_t from, uint32_t n, uint8_t* buf) {
-    const uint32_t bytes = n * p.size[o];
-    const uint8_t* first = ub + address(p, o, r, from);
-    if (p.blk[o] == 1 || bytes <= kBlock) return first;
-    const int64_t step = int64_t(p.blk[o]) * kBlock;
-    for (uint32_t at = 0; at < bytes; at += kBlock, first += step) std::memcpy(buf + at, first, std::min(kBlock, bytes - at));
-    return buf;
+    return packed_lanes(ub + address(p, o, r, from), p.blk[o], n * p.size[o], buf);
 }
 
 void scatter(const VecPlan& p, uint8_t* ub, uint32_t r, uint32_t from, uint32_t n, const uint8_t* buf) {

@@ -103,6 +103,9 @@ constexpr bool deq_types(DType src, DType dst) {
 
 extern "C" {
 void tw_vec(const twin::VecCall* call);                                  // runs one vector instruction
+void tw_vec_compare(const twin::VecCall* call, int to_register);           // Compare, CompareScalar: mode = CMPMODE
+void tw_vec_select(const twin::VecCall* call, const twin::LocalRef* bits);   // Select: mode = SELMODE, bits null = CMPMASK
+void tw_vec_cmpmask(const twin::LocalRef* tensor, int load, twin::At at);    // SetCmpMask (load) / GetCmpMask
 int tw_vec_op(const char* name);                                         // VecOp of an API name, -1 = unknown
 void tw_vec_mask_mode(int counter, twin::At at);                         // SetMaskCount / SetMaskNorm
 void tw_vec_mask_set(uint64_t high, uint64_t low, int wants_counter, twin::At at);   // SetVectorMask; wants_counter -1 = not said
