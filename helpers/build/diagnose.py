@@ -79,7 +79,7 @@ def errors(log: str, label: str, text: str, first_line: int, renamed: dict) -> t
         notes = [_back(note[3], renamed) for note in message.notes]
         known = hints.explain(said, notes, lines[line - first_line] if line is not None and not file else "")
         # one error a line, and none in generated text after one in the learner's: the others follow from it
-        if (line, file) in seen or known is None or (findings and file.startswith("<") and file != "<tiling>"):
+        if (line, file) in seen or known is None or (findings and (line is None or file == "<layout>")):
             continue
         seen.add((line, file))
         finding = Finding(known.code, "error", line, known.message, known.hint, column=column, file=file)

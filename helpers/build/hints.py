@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from . import twin
+from .scan import split as _split
 
 # Names that are global in CANN, although most of the API lives in namespace AscendC.
 _GLOBAL = re.compile(r"^(EVENT_ID\d|event_t|pipe_t|PIPE_\w+|GetTPipePtr|GetSysWorkSpacePtr|CubeFormat|QuantMode_t|pad_t|GM_ADDR|half|bfloat16_t)$")
@@ -58,6 +59,11 @@ def _names(_digest: str) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
+@lru_cache(maxsize=4)
+def _header_words(_digest: str) -> frozenset:
+    return frozenset(w for header in twin.INCLUDE.rglob("*.h") for w in re.findall(r"\b[A-Za-z]\w{2,}", header.read_text(errors="replace")))
+
+
 def api_names() -> tuple[str, ...]:
     """Every API the twin knows, read from the ruler lines of its headers."""
     return _names(twin.header_digest())
@@ -69,12 +75,22 @@ def _nearest(name: str) -> str:
 
 
 # ---- rules
+# What a message of the headers is about, by its words; a code in front of the text ("OVERLAP: …") decides alone.
+_ABOUT = [(r"not modelled|does not exist|no such call", "UNSUPPORTED_API"),
+          (r"GM to GM|no path|position|reach|lives in", "WRONG_POSITION"),
+          (r"takes? |version|element type|types?\b|convert", "UNSUPPORTED_TYPE")]
+
+
 def _static_assert(match, notes, source):
     text = match[1].strip().strip('"').strip()
     code = re.match(r"([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*):\s+(.*)", text, re.S)
-    name, text = (code[1], code[2]) if code else ("UNSUPPORTED_TYPE", text)
-    text, _, hint = text.partition(" Fix: ")
-    return Explained(name, _sentence(text), hint)
+    name, text = (code[1], code[2]) if code else ("", text)
+    name = name or next((c for words, c in _ABOUT if re.search(words, text)), "BAD_PARAMETER")
+    message, mark, hint = text.partition(" Fix: ")
+    if not mark:
+        cut = next((m for m in re.finditer(r": |; ", text) if text.count("(", 0, m.start()) == text.count(")", 0, m.start())), None)
+        message, hint = (text[:cut.start()], text[cut.end():]) if cut else (text, "")
+    return Explained(name, _sentence(message), _sentence(hint) if hint else "")
 
 
 def _unknown(match, notes, source):
@@ -103,7 +119,8 @@ def _not_in_namespace(match, notes, source):
         near = _nearest(name)
         return Explained("UNSUPPORTED_API", f"AscendC::{name} is not a name the twin knows.",
                          f"The nearest name is AscendC::{near}." if near else "If it is an Ascend C function, it is not modelled yet: see the API table.")
-    return Explained("COMPILE", f"{space} has no member {name}.", "Check the spelling.")
+    near = difflib.get_close_matches(name, _header_words(twin.header_digest()), 1, 0.75)
+    return Explained("COMPILE", f"{plain(space)} has no member {name}.", f"Did you mean {near[0]}?" if near else "Check the spelling.")
 
 
 def _no_member(match, notes, source):
@@ -114,10 +131,12 @@ def _no_member(match, notes, source):
     return Explained("COMPILE", f"{kind} has no member {name}.", f"Did you mean {near}?" if near else "Check the spelling.")
 
 
+_SCALAR_FORM = re.compile(r"^(Adds|Muls|Maxs|Mins|Subs|Divs|Duplicate|Axpy|LeakyRelu|ShiftLeft|ShiftRight|CompareScalar|SetValue|Compares|Ands|Ors|\w+Scalar)$")
+
+
 def _no_match(match, notes, source):
     call = match["call"]
-    name = re.sub(r"<.*", "", re.split(r"[(<]", call)[0]).split("::")[-1].strip()
-    types = _argument_types(call)
+    name, types = _called(call)
     notes = [plain(n) for n in notes]
     if name.startswith("DataCopy") and (sum("GlobalTensor" in t for t in types[:2]) == 2 or (not types and _both_global(source, notes))):
         return Explained("WRONG_POSITION", f"{name} from GM to GM: both operands are GlobalTensor, and there is no such path.",
@@ -126,16 +145,66 @@ def _no_match(match, notes, source):
         conflict = re.search(r"deduced conflicting types for parameter '(?:const )?(\w+)' \('([^']+)'(?: and | vs\. )'([^']+)'\)", note)
         if conflict:
             first, second = conflict[2], conflict[3]
-            if "Tensor" not in second:
-                return Explained("UNSUPPORTED_TYPE", f"{name} takes a scalar of the tensor's type: {first} here, but it got {second}.",
-                                 f"Cast the scalar: static_cast<{first}>(…).")
-            return Explained("UNSUPPORTED_TYPE", f"The operands of {name} have two types, {first} and {second}.", "Cast one of them with Cast first.")
-    counts = sorted({int(c) for n in notes for c in re.findall(r"(?:candidate expects|requires)(?: at least)? (\d+) argument", n)})
-    extra = f" Forms of {name} take {_or(counts)} arguments." if counts and len(types) not in counts else ""
-    if types:
-        return Explained("COMPILE", f"No form of {name} takes these {len(types)} arguments: ({', '.join(types)}).{extra}",
-                         "Compare with the API table: order, types and number of the arguments.")
-    return Explained("COMPILE", f"No form of {name} takes these arguments.{extra}", "Compare with the API table: order, types and number of the arguments.")
+            tensors = f"Tensor<{second}>" in " ".join(types) if types else not _SCALAR_FORM.match(name)
+            if tensors:
+                return Explained("UNSUPPORTED_TYPE", f"The operands of {name} have two element types, {first} and {second}.", "Cast one of them to the type of the other first.")
+            return Explained("UNSUPPORTED_TYPE", f"{name} takes a scalar of the tensor's type: {first} here, but it got {second}.",
+                             f"Cast the scalar: static_cast<{first}>(…).")
+        address = re.search(r"no known conversion (?:for argument \d+ )?from '(?:GM_ADDR|uint8_t ?\*)'.* to '(?:[\w:<> ]*PrimType ?\*|(\w+) ?\*)'", note)
+        if address and name == "SetGlobalBuffer":
+            return Explained("COMPILE", "SetGlobalBuffer takes an address of the tensor's element type, and this is a plain GM_ADDR.",
+                             "Cast it: SetGlobalBuffer((__gm__ half*)x, n), with the element type of the tensor.")
+    forms = list(dict.fromkeys(f for f in (_form(n, name) for n in notes) if f))
+    counts = sorted({int(c) for n in notes for c in re.findall(r"requires(?: at least)? (\d+) argument", n)})
+    if forms:
+        hint = "It can be called as " + " or ".join(sorted(forms, key=len)[:2]) + "."
+    elif counts and len(types) not in counts:
+        hint = f"It takes {_or(counts)} argument{'' if counts == [1] else 's'}."
+    else:
+        hint = "Compare with the API table: order, types and number of the arguments."
+    given = f"these {len(types)} arguments: ({', '.join(types)})" if types else "these arguments"
+    return Explained("COMPILE", f"No form of {name} takes {given}.", hint)
+
+
+def _form(note: str, name: str) -> str:
+    """A candidate of g++ as one would call it: Add(LocalTensor<T>, LocalTensor<T>, LocalTensor<T>, int64_t)."""
+    found = re.match(r"candidate: '(.*)'$", note)
+    if not found:
+        return ""
+    text = re.sub(r" \[with .*", "", found[1])
+    open_at = _open_bracket(text)
+    called = re.search(rf"\b{re.escape(name)}$", text[:open_at].strip()) if open_at >= 0 else None
+    if not called:
+        return ""
+    types = [re.sub(r"\bconst\b|&", "", t).strip() for t in _split(text[open_at + 1:text.rfind(")")])]
+    return re.sub(r"\b(TQueBind|TBuf|TQue)<[^<>]*>", r"\1", f"{name}({', '.join(t for t in types if t != 'At')})")
+
+
+def _called(call: str) -> tuple[str, list[str]]:
+    """Name and argument types of "AscendC::TQue<…>::EnQue<half>(LocalTensor<half>&, int)"; clang gives the name only."""
+    open_at = _open_bracket(call)
+    head = call if open_at < 0 else call[:open_at]
+    while head.rstrip().endswith(">"):                       # template arguments of the function itself
+        depth, at = 0, len(head.rstrip())
+        while at:
+            at -= 1
+            depth += (head[at] == ">") - (head[at] == "<")
+            if depth == 0:
+                break
+        head = head[:at]
+    name = re.search(r"(\w+)\s*$", head)
+    types = [] if open_at < 0 else [t.rstrip("&").strip() for t in _split(plain(call[open_at + 1:call.rfind(")")]))]
+    return name[1] if name else head, ["{…}" if t.startswith("<brace") else t for t in types]
+
+
+def _open_bracket(text: str) -> int:
+    """Position of the first ( outside of < >."""
+    depth = 0
+    for i, c in enumerate(text):
+        depth += (c == "<") - (c == ">")
+        if c == "(" and depth == 0:
+            return i
+    return -1
 
 
 def _both_global(source: str, notes: list[str]) -> bool:
@@ -143,22 +212,6 @@ def _both_global(source: str, notes: list[str]) -> bool:
     two = re.search(r"\w+\s*\(\s*(\w+)[^,()]*,\s*(\w+)", source)
     mismatch = any("match 'LocalTensor' against 'GlobalTensor'" in n for n in notes)
     return mismatch and not any("match 'GlobalTensor' against 'LocalTensor'" in n for n in notes) and bool(two)
-
-
-def _argument_types(call: str) -> list[str]:
-    start = call.find("(")
-    if start < 0:
-        return []
-    inner, depth, part, parts = call[start + 1:call.rfind(")")], 0, "", []
-    for c in plain(inner):
-        depth += (c in "<([{") - (c in ">)]}")
-        if c == "," and depth == 0:
-            parts.append(part)
-            part = ""
-        else:
-            part += c
-    parts = [p.strip().rstrip("&").strip() for p in [*parts, part] if p.strip()]
-    return ["{…}" if p.startswith("<brace") else p for p in parts]
 
 
 def _or(counts) -> str:
@@ -194,6 +247,15 @@ def _no_header(match, notes, source):
 def _convert(match, notes, source):
     return Explained("COMPILE", _sentence(f"{plain(match['a'])} does not convert to {plain(match['b'])}"),
                      "GM_ADDR is an address: cast it with (__gm__ T*) where a tensor of T is set." if "uint8_t*" in plain(match["a"]) else "Use an explicit static_cast, or another variable.")
+
+
+def _operator(match, notes, source):
+    sign, left, right = match["sign"], plain(match["a"]), plain(match["b"])
+    if sign == "=" and "Tensor" in left and "Tensor" not in right:
+        return Explained("COMPILE", f"A tensor element is not set with =: the left side is a {left}, the right side {right}.", "Use SetValue(index, value) for one element, Duplicate for all.")
+    if sign == "=":
+        return Explained("COMPILE", f"{right} cannot be assigned to {left}.", "Data moves between GM and local memory with DataCopy." if "Tensor" in left + right else "")
+    return Explained("COMPILE", f"There is no {sign or 'operator'} for {left} and {right}.", "Tensors are computed by calls such as Add(dst, src0, src1, count)." if "Tensor" in left + right else "")
 
 
 def _redefined(match, notes, source):
@@ -234,11 +296,15 @@ _RULES = [
     (r"expected declaration before '}' token|extraneous closing brace", _too_many_braces),
     (r"expected (?P<what>'[^']+')(?: or '[^']+')* ?(?P<where>(?:before|at|after) .*)?", _expected),
     (r"expected (?:unqualified-id|primary-expression|initializer|declaration)[^;]*(?P<what>)(?P<where>)", _expected),
+    (r"no match for 'operator(?P<sign>[^']+)'.*operand types are '(?P<a>[^']+)'(?: \{aka.*?\})? and '(?P<b>[^']+)'", _operator),
+    (r"invalid operands to binary expression \('(?P<a>[^']+)'(?: \(aka.*?\))? and '(?P<b>[^']+)'(?P<sign>)", _operator),
+    (r"no viable overloaded '(?P<sign>=)'(?P<a>)(?P<b>)", lambda m, n, s: Explained("COMPILE", "This value cannot be assigned here.", "Use SetValue(index, value) for an element of a tensor, DataCopy to move data.")),
+    (r"conversion from '(?P<a>[^']+)'(?: \{aka.*?\})? to non-scalar type '(?P<b>[^']+)' requested", _convert),
     (r"cannot convert '(?P<a>[^']+)'(?: \{aka.*?\})? to '(?P<b>[^']+)'", _convert),
     (r"assigning to '(?P<b>[^']+)' from incompatible type '(?P<a>[^']+)'", _convert),
     (r"invalid conversion from '(?P<a>[^']+)'(?: \{aka.*?\})? to '(?P<b>[^']+)'", _convert),
     (r"cannot initialize .* of type '(?P<b>[^']+)' with an? \w+ of type '(?P<a>[^']+)'", _convert),
-    (r"no viable conversion from '(?P<a>[^']+)' to '(?P<b>[^']+)'", _convert),
+    (r"no viable conversion from '(?P<a>[^']+)'(?: \(aka.*?\))? to '(?P<b>[^']+)'", _convert),
     (r"redefinition of '(?P<name>[^']+)'", _redefined),
     (r"template argument \d+ is invalid|expected primary-expression before '>' token", _follows),
 ]

@@ -194,7 +194,10 @@ def _kernel_type(f: Template, body: str, reach: str, arch: int) -> tuple[int, st
     vector = re.search(r"\b(VECIN|VECOUT|VECCALC)\b", reach)
     if cube and (vector or cube[1] != "Mmad"):
         return 5, "cube and vector code"
-    return (1, "cube code") if cube else (0, "vector code")
+    if cube:
+        return 1, "cube code"
+    # SyncAll() without a workspace needs the scheduler that only the MIX types start; the tool chain picks it by itself.
+    return (2, "vector code with SyncAll") if re.search(r"\bSyncAll\b", reach) else (0, "vector code")
 
 
 # ---- edits that let a host compiler read the text
