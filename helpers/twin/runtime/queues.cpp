@@ -23,7 +23,7 @@ static Queue& queue_at(int32_t id, At at, const char* op) {
     settle_layout();
     if (id <= 0 || id > int32_t(s.queues.size()) || !s.queues[id - 1].live) {
         const bool dropped = id > 0 && id <= int32_t(s.queues.size());
-        fatal("BAD_PARAMETER", at,
+        fatal("QUEUE_EMPTY", at,
               dropped ? fmt("%s: queue %s lost its buffers when the pipe or its pool was Reset or destroyed", op, s.queues[id - 1].name.c_str())
                       : fmt("%s: %s has no buffers", op, object_of(at, op).c_str()),
               "call pipe.InitBuffer(queue, num, length) before the first use");

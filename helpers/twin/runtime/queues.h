@@ -57,6 +57,7 @@ struct QueueState {
     std::vector<ShapeRecord> shapes;
     std::vector<Request> requests;
     uint32_t buffer_count = 0;
+    int init_line = 0, init_nth = 0;     // which InitBuffer of its line this one is
     At overflow_at{};                    // first InitBuffer that did not fit; reported when the layout is complete
     Mem overflow_mem = Mem::N;
     std::shared_ptr<GmOrder> gm_order;
@@ -67,6 +68,8 @@ struct QueueState {
 
 QueueState& queue_state();
 Mem memory_of(uint8_t position);
+const char* memory_name(Mem m);
+inline uint64_t up32(uint64_t n) { return (n + 31) / 32 * 32; }
 const char* position_name(uint8_t position);
 std::string at_line(At at);                         // "line 12"
 bool static_overlaps(const QueueState& s, Mem m, uint64_t lo, uint64_t hi, std::string& with);
