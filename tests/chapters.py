@@ -1,0 +1,52 @@
+"""What the tests of kernels share: sizes and values that catch mistakes, and the cells of a chapter."""
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+SIZES = [1, 7, 16, 31, 32, 33, 255, 256, 1003, 2048]
+LARGE = 100_003
+
+
+def values(size: int, dtype, seed: int) -> np.ndarray:
+    """Random values with the awkward ones scattered among them."""
+    info = np.finfo(dtype)
+    special = np.array([0.0, -0.0, info.tiny, -info.tiny, info.smallest_subnormal, info.max, -info.max, np.inf, -np.inf, np.nan], dtype)
+    rng = np.random.default_rng(seed)
+    found = rng.standard_normal(size).astype(dtype)
+    places = rng.permutation(size)[: min(len(special), size)]
+    found[places] = rng.permutation(special)[: len(places)]
+    return found
+
+
+def poisoned(size: int, dtype) -> np.ndarray:
+    """An output that no kernel has touched: a bit pattern that no test expects."""
+    out = np.empty(size, dtype)
+    out.view(np.uint8)[:] = 0xA5
+    return out
+
+
+def same_bits(actual: np.ndarray, expected: np.ndarray) -> bool:
+    bits = f"u{actual.itemsize}"
+    return bool((actual.view(bits) == expected.view(bits)).all())
+
+
+def problems(run) -> list:
+    """Findings that say something is wrong; notes about speed are advice."""
+    return [f for f in run.findings if f.severity != "note"]
+
+
+def kernel_cells(chapter: str) -> list[str]:
+    """The kernel texts of a notebook, without their magic lines."""
+    book = json.loads((ROOT / "notebooks" / f"{chapter}.ipynb").read_text(encoding="utf-8"))
+    cells = ["".join(c["source"]) for c in book["cells"] if c["cell_type"] == "code"]
+    return [c.split("\n", 1)[1] for c in cells if c.startswith("%%ascendc")]
+
+
+def cell_of(chapter: str, entry: str) -> str:
+    """The kernel cell that defines this entry."""
+    found = [c for c in kernel_cells(chapter) if re.search(rf"__aicore__ void {entry}\(", c)]
+    assert len(found) == 1, f"{len(found)} kernel cells of {chapter} define {entry}"
+    return found[0]
