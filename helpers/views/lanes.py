@@ -11,6 +11,7 @@ from . import data
 FLAG_OPS = ("SetFlag", "WaitFlag")
 NARROW = 2.0  # pixels: below this an instruction is not drawn alone
 BIN = 3.0  # pixels: narrow neighbours within this width become one rectangle
+WIDEST = 24.0  # pixels: the widest bin where narrow instructions are everywhere
 
 
 @dataclass
@@ -82,11 +83,12 @@ def lanes(run, chosen: list[data.CoreInfo], pipes=None, flags: bool = False) -> 
     return out
 
 
-def merge(lane: Lane, start: float, end: float, pixels: float, by_tile: bool = True) -> Rects:
+def merge(lane: Lane, start: float, end: float, pixels: float) -> Rects:
     """Rectangles for the window [start, end) ns drawn `pixels` wide.
 
     Instructions of at least NARROW pixels stay alone. Narrower neighbours inside one bin become one rectangle that
-    knows how much of its time is in use, so a million instructions draw as quickly and as truly as ten.
+    knows how much of its time is in use, so a million instructions draw as quickly and as truly as ten. Where narrow
+    instructions are everywhere, rectangles fill their whole bin: a curve of the busy share.
     """
     s, e = data.disjoint(lane.events)
     keep = (e > start) & (s < end) & (e > s)
@@ -97,29 +99,39 @@ def merge(lane: Lane, start: float, end: float, pixels: float, by_tile: bool = T
         return Rects(z, z, z.astype(int), z.astype(int), z.astype(int), z.astype(int), z)
     px = (end - start) / pixels
     alone = e - s >= NARROW * px
-    bin_number = np.floor((s - start) / (BIN * px)).astype(np.int64)
+    narrow = int((~alone).sum())
+    dense = narrow > pixels / (2 * BIN)
+    bin_width = px * (float(np.clip(8 * pixels / narrow, BIN, WIDEST)) if dense else BIN)  # 8 in a bin: a calm curve
+    bin_number = np.floor((s - start) / bin_width).astype(np.int64)
     cut = np.ones(len(s), dtype=bool)
     cut[1:] = alone[1:] | alone[:-1] | (bin_number[1:] != bin_number[:-1])
-    if (
-        by_tile and (end - start) / max(1, len(np.unique(tile))) >= 2 * BIN * px
-    ):  # tiles are wide enough to be told apart
+    if not dense and (end - start) / len(np.unique(tile)) >= 2 * BIN * px:  # tiles are wide enough to be told apart
         cut[1:] |= tile[1:] != tile[:-1]
     first = np.flatnonzero(cut)
     last = np.append(first[1:], len(s)) - 1
-    number = last - first + 1
-    length = e[last] - s[first]
+    left, right = s[first], e[last]
+    if dense:
+        left, right = _fill_bins(left, right, alone[first], start + bin_number[first] * bin_width, bin_width, end)
     used = np.add.reduceat(e - s, first)
     one_op = np.minimum.reduceat(op, first) == np.maximum.reduceat(op, first)
     one_tile = np.minimum.reduceat(tile, first) == np.maximum.reduceat(tile, first)
     return Rects(
-        s[first],
-        e[last],
+        left,
+        right,
         np.where(one_tile, tile[first], -1),
         np.where(one_op, op[first], -1),
         line[first],
-        number,
-        used / length,
+        last - first + 1,
+        np.minimum(1.0, used / (right - left)),
     )
+
+
+def _fill_bins(left, right, alone, bin_start, bin_width, end):
+    """Stretches every group that is not alone over its bin, as far as its neighbours leave room."""
+    room = np.append(left[1:], end)
+    wide = np.where(alone, right, np.maximum(right, np.minimum(bin_start + bin_width, room)))
+    taken = np.append(-np.inf, wide[:-1])
+    return np.where(alone, left, np.minimum(left, np.maximum(bin_start, taken))), wide
 
 
 def busy_share(lane: Lane, start: float, end: float) -> float:

@@ -31,10 +31,10 @@
       c.save(); c.beginPath(); c.rect(LEFT, 0, width() - LEFT - RIGHT, height); c.clip();
       lane.rects.forEach(function (r) {
         if (r[1] < lo || r[0] > hi) return;
-        const left = x(r[0]), wide = Math.max(1, x(r[1]) - left), tall = (LANE - 4) * (r[5] > 1 ? Math.max(0.1, r[6]) : 1);
+        const left = x(r[0]), wide = Math.max(1, x(r[1]) - left), tall = (LANE - 4) * Math.max(0.1, r[6]);
         c.fillStyle = r[2] % 2 ? lane.light : lane.dark;
         c.fillRect(left, lane.y + LANE - 2 - tall, wide > 3 ? wide - 0.5 : wide, tall);
-        if (r[5] === 1 && wide > 24) label(c, lane, r, left, wide);
+        if (r[5] === 1 && r[6] === 1 && wide > 24) label(c, lane, r, left, wide);
       });
       c.restore();
     });

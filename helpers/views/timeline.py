@@ -60,7 +60,7 @@ def _draw(ax, rows: _Rows, lo: float, hi: float, pixels: float, lane_pixels: flo
         # at least one pixel wide, never over the neighbour; the height shows how much of a merged stretch is in use
         reach = np.append(r.start[1:], max(t1, r.end[-1]))
         right = np.minimum(np.maximum(r.end, r.start + per_px), np.maximum(reach, r.end))
-        height = np.where(r.count > 1, np.maximum(0.08, 0.84 * r.share), 0.84)
+        height = np.maximum(0.08, 0.84 * r.share)
         bottom = np.full(len(r), y + 0.92)
         box = np.empty((len(r), 4, 2))
         box[:, 0, 0] = box[:, 1, 0] = r.start / 1e3
@@ -71,7 +71,7 @@ def _draw(ax, rows: _Rows, lo: float, hi: float, pixels: float, lane_pixels: flo
         tones = np.array([colour, style.tint(colour, 0.5), style.tint(colour, 0.2)])
         tone = tones[np.where(r.tile < 0, 2, r.tile % 2)]
         fills.append(tone)
-        edges.append(np.where((r.count > 1) | (right - r.start < 4 * per_px), tone, style.PAPER))
+        edges.append(np.where((r.share < 1) | (right - r.start < 4 * per_px), tone, style.PAPER))
         if labels and lane_pixels >= 13:
             _label(ax, run, lane, r, y, per_px, tones)
     if boxes:
@@ -129,7 +129,7 @@ def _draw(ax, rows: _Rows, lo: float, hi: float, pixels: float, lane_pixels: flo
 
 def _label(ax, run, lane, r, y, per_px, tones):
     """Name of the instruction with its tile, or the tile alone, where the rectangle is wide enough."""
-    wide = np.flatnonzero((r.count == 1) & (r.end - r.start >= 16 * per_px))
+    wide = np.flatnonzero((r.count == 1) & (r.share == 1) & (r.end - r.start >= 16 * per_px))
     for i in wide[:400]:
         room = (r.end[i] - r.start[i]) / per_px - 6
         name, tile = data.op_name(run, int(r.op[i])), f"#{r.tile[i]}"
@@ -240,7 +240,9 @@ def _stack(rows: list[_Rows], names: list[str], start, end, labels, width) -> Pi
         last = number == len(rows) - 1
         ax.tick_params(axis="x", labelbottom=last)
         if last:
-            ax.set_xlabel("time in us after the kernel body starts   (dark, light: even, odd tile)")
+            crowded = any(len(d) and d.share.min() < 1 for ds in drawn for d in ds)
+            note = "dark, light: even, odd tile" + ("; height: share in use, where too narrow" if crowded else "")
+            ax.set_xlabel(f"time in us after the kernel body starts   ({note})")
         top -= tall + between
     alt = " ".join(_alt(r, label, lo, hi) for r, label in zip(rows, names))
     found = [{"lane": (ln.info.core, ln.pipe), "rects": d} for r, ds in zip(rows, drawn) for ln, d in zip(r.lanes, ds)]

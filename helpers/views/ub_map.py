@@ -70,9 +70,8 @@ def lives(run, core: int, mem: str = "UB") -> list[Life]:
     """From AllocTensor to FreeTensor for every buffer of a queue; the whole run for a buffer that is never freed."""
     known, end = buffers_of(run, core, mem), data.span_ns(run)
     open_at, out, marked, turn = {}, [], set(), {}
-    for c, b, alloc, ns in sorted(getattr(run, "marks", None) or [], key=lambda m: (m[3], m[2])):
-        if c != core or b not in known:
-            continue
+    mine = [m for m in getattr(run, "marks", None) or [] if m[0] == core and m[1] in known]
+    for _, b, alloc, ns in sorted(mine, key=lambda m: (m[3], m[2])):
         marked.add(b)
         if alloc:
             name = known[b].name
@@ -178,11 +177,12 @@ def _draw_lives(ax, known, found, lo, hi, us_per_px, bytes_per_px):
             )
             last_label = middle
     boxes, fills, edges = [], [], []
-    written = 0
+    written, reached = 0, {}
     for x in found:
         a, z = max(x.start / 1e3, lo), min(x.end / 1e3, hi)
-        if z <= a:
+        if z <= a or z - reached.get(x.buffer, lo - us_per_px) < us_per_px:  # no pixel of its own
             continue
+        reached[x.buffer] = z
         y0, y1 = x.buffer.addr / 1024, (x.buffer.addr + x.buffer.bytes) / 1024
         colour = paint[x.buffer.name]
         fill = colour if x.buffer.slot % 2 == 0 else style.tint(colour, 0.35)
