@@ -13,11 +13,11 @@ extern "C" __global__ __aicore__ void k({params}) {{
 """
 
 GLOBALS = """    GlobalTensor<{t}> xGm, yGm;
-    xGm.SetGlobalBuffer((__gm__ {t}*)x);
-    yGm.SetGlobalBuffer((__gm__ {t}*)y);"""
+    xGm.SetGlobalBuffer((__gm__ {t}*)xAddr);
+    yGm.SetGlobalBuffer((__gm__ {t}*)yAddr);"""
 
 
-def kernel(body: str, *, t: str = "float", params: str = "GM_ADDR x, GM_ADDR y", setup: str | None = None, pipe: bool = True) -> str:
+def kernel(body: str, *, t: str = "float", params: str = "GM_ADDR xAddr, GM_ADDR yAddr", setup: str | None = None, pipe: bool = True) -> str:
     """A kernel with `xGm`, `yGm` and a TPipe `pipe`; `T` in the body stands for the element type."""
     head = GLOBALS.format(t=t) if setup is None else setup
     if pipe:

@@ -120,7 +120,7 @@ def test_there_is_no_copy_from_gm_to_gm():
     with pytest.raises(hp.CompileError) as e:
         hp.compile(kernel("    DataCopy(yGm, xGm, 128);  // HERE"))
     assert "GlobalTensor" in str(e.value) and "UB" in str(e.value)
-    assert e.value.findings[0].line == 9
+    assert e.value.findings[0].line == 8
 
 
 def test_a_store_rounded_up_tramples_the_next_block():

@@ -200,11 +200,13 @@ int fetch_event(int event, At at) {
 void deadlock(At at, const std::string& what) {
     Scoreboard& b = board();
     std::string list;
+    bool moved = false;                                    // the finding stands at the first wait that blocks
     for (int p = 1; p < kPipes; ++p) {
         if (b.queue[p].empty()) continue;
         const Pending& h = b.queue[p].front();
         if (h.kind != Pending::Wait) continue;
         const Flag& f = b.flags[h.event][h.id];
+        if (!moved) { at = h.at; moved = true; }
         list += fmt("\n  %s waits for %s id %d since %s (set %u times, waited %u times so far)", pipe_name(Pipe(p)), event_name(h.event), h.id,
                     where(h.at).c_str(), f.sets, f.waits);
     }

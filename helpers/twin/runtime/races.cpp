@@ -37,15 +37,6 @@ static void check_local(const Instr& in, const Region& r) {
                   describe(t).c_str(), (unsigned long long)(t.bytes / e), (unsigned long long)(hi - begin), t.bytes),
               fmt("the call may touch at most %llu elements: derive count and buffer length from one constant", (unsigned long long)(t.bytes / e)));
     }
-    if (t.buf < 0 && launch().spec.checks)                  // a raw address beside buffers that TPipe handed out
-        for (const BufferInfo& b : all)
-            if (b.mem == r.mem && b.live && lo < uint64_t(b.addr) + b.bytes && b.addr < hi) {
-                report(Severity::Warning, "OVERLAP", in.at,
-                       fmt("%s: %s is raw %s, which overlaps %s [0x%x, 0x%x) handed out by TPipe at %s", in.op, r.name, describe(t).c_str(),
-                           b.name.c_str(), b.addr, b.addr + b.bytes, where(b.made).c_str()),
-                       "use one mechanism only: TPipe buffers, or addresses of your own");
-                break;
-            }
     if (hi > capacity(r.mem))
         fatal("OUT_OF_BOUNDS", in.at, fmt("%s: %s ends at byte %llu, the memory has %u B", in.op, r.name, (unsigned long long)hi, capacity(r.mem)));
 }
@@ -208,6 +199,11 @@ static void undefined_read(const Instr& in, const Region& r, uint64_t lo, uint64
     }
 }
 
+static void remember(Cell& cell, const Touch& me) {
+    for (Touch& x : cell.reads) if (x.core == me.core && x.pipe == me.pipe) { x = me; return; }
+    cell.reads.push_back(me);
+}
+
 uint32_t track(const Instr& in, uint32_t k, uint32_t seq) {
     Core& c = core();
     Touch me;
@@ -231,12 +227,12 @@ uint32_t track(const Instr& in, uint32_t k, uint32_t seq) {
             if (r.mem == Mem::GM) dcache_gm_dma(c, reinterpret_cast<const void*>(lo), hi - lo, false, in.at);
             s->visit(lo, hi, [&](uint64_t a, uint64_t z, Cell& cell) {
                 meet(cell.write, true, false, me, r, a, z, dep, best);
+                for (const Touch& x : cell.reads) if (x.atomic) meet(x, true, false, me, r, a, z, dep, best);
                 if (cell.undef != kDefined) {
                     undefined = true;
                     if (in.undef == Undef::Forbid || in.undef == Undef::Store) undefined_read(in, r, a, z, cell.undef);
                 }
-                for (Touch& x : cell.reads) if (x.core == me.core && x.pipe == me.pipe) { x = me; return; }
-                cell.reads.push_back(me);
+                remember(cell, me);
             });
         });
     });
@@ -248,8 +244,15 @@ uint32_t track(const Instr& in, uint32_t k, uint32_t seq) {
             if (r.mem == Mem::GM) dcache_gm_dma(c, reinterpret_cast<const void*>(lo), hi - lo, true, in.at);
             s->look(lo, hi, [&](uint64_t a, uint64_t z, const Cell& cell) {
                 meet(cell.write, true, true, me, r, a, z, dep, best);
-                for (const Touch& x : cell.reads) meet(x, false, true, me, r, a, z, dep, best);
+                for (const Touch& x : cell.reads) meet(x, x.atomic != 0, true, me, r, a, z, dep, best);
+                if (in.atomic && cell.undef == kNeverWritten)
+                    report(Severity::Error, "UNINITIALISED_READ", in.at, fmt("%s accumulates into %s, bytes that nobody has initialised", in.op, describe_gm(reinterpret_cast<const void*>(a)).c_str()),
+                           "zero the area first (InitGlobalMemory, then SyncAll), or pass a zeroed array");
             });
+            if (in.atomic && r.mem == Mem::GM) {           // accumulations stand beside each other, on top of the last plain write
+                s->visit(lo, hi, [&](uint64_t, uint64_t, Cell& cell) { remember(cell, me); });
+                return;
+            }
             s->overwrite(lo, hi, me, r.pad_value ? kPadding : kDefined);
         });
     });

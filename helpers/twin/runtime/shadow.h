@@ -26,7 +26,7 @@ enum : uint8_t { kDefined = 0, kNeverWritten = 1, kPadding = 2 };
 
 struct Cell {
     Touch write;
-    std::vector<Touch> reads;   // since the last write, at most one per (core, pipe)
+    std::vector<Touch> reads;   // reads and DMA atomics since the last plain write, at most one per (core, pipe)
     uint8_t undef = kNeverWritten;
 };
 

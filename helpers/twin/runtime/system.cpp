@@ -41,7 +41,7 @@ static void zeroed_once(const GlobalRef& gm, uint64_t bytes, const char* op, At 
     const auto* w = reinterpret_cast<const int32_t*>(gm.ptr);
     for (uint64_t i = 0; i < bytes / 4; ++i)
         if (w[i]) {
-            report(Severity::Warning, "BAD_PARAMETER", at, fmt("%s: gmWorkspace[%llu] is %d; the flags in it must start at 0", op, (unsigned long long)i, w[i]), "zero the workspace before the launch");
+            report(Severity::Error, "BAD_PARAMETER", at, fmt("%s: gmWorkspace[%llu] is %d; the flags in it must start at 0", op, (unsigned long long)i, w[i]), "zero the workspace before the launch");
             return;
         }
 }
