@@ -4,10 +4,12 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
 import threading
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -204,35 +206,59 @@ def run(job: Job) -> Outcome:
         return outcome
 
 
+class _Quiet:
+    """Holds signals back, so that a Ctrl-C never falls between the start of a process and the note of its number.
+
+    Only while waiting for the runner (`listening`) do they arrive.
+    """
+
+    def __enter__(self) -> "_Quiet":
+        self._before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        return self
+
+    def __exit__(self, *_) -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
+
+    @contextmanager
+    def listening(self):
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+
+
 def _converse(channel: _Channel, job: Job, placement: Placement) -> Outcome:
     keep = any(m.keep for m in placement.maps)
-    runner = channel.take_runner(job.runner)
     reuse = False
-    try:
-        _prepare(channel)
-        if not runner.send(*_request(channel, runner, job, placement, keep)):
-            # It left while we were looking the other way (its idle time was over): once more, with a new one.
-            runner.end()
-            runner = _Runner(job.runner)
+    with _Quiet() as quiet:
+        runner = channel.take_runner(job.runner)
+        try:
+            _prepare(channel)
             if not runner.send(*_request(channel, runner, job, placement, keep)):
-                return Outcome(DIED, exit_code=runner.end())
-        how = FINISHED
-        answer = runner.answer(job.timeout)
-        if answer is None:
-            how = TIMEOUT
-            runner.process.terminate()
-            answer = runner.answer(_GRACE) or b""
-        outcome = _read(channel, how if answer or how == TIMEOUT else DIED)
-        placement.collect(outcome.result.get("written", []))
-        reuse = answer == b"D"
-        if not reuse:
-            outcome.exit_code = runner.end(kill=not answer and how == TIMEOUT)
-        return outcome
-    finally:
-        if reuse:
-            channel.waiting = runner
-        elif runner.process.returncode is None:
-            runner.end()
+                # It left while we were looking the other way (its idle time was over): once more, with a new one.
+                runner.end()
+                runner = _Runner(job.runner)
+                if not runner.send(*_request(channel, runner, job, placement, keep)):
+                    return Outcome(DIED, exit_code=runner.end(kill=False))
+            how = FINISHED
+            with quiet.listening():
+                answer = runner.answer(job.timeout)
+            if answer is None:
+                how = TIMEOUT
+                runner.process.terminate()
+                answer = runner.answer(_GRACE) or b""
+            outcome = _read(channel, how if answer or how == TIMEOUT else DIED)
+            placement.collect(outcome.result.get("written", []))
+            reuse = answer == b"D"
+            if not reuse:
+                outcome.exit_code = runner.end(kill=not answer and how == TIMEOUT)
+            return outcome
+        finally:
+            if reuse:
+                channel.waiting = runner
+            elif runner.process.returncode is None:
+                runner.end()
 
 
 def _prepare(channel: _Channel) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .errors import Finding, KernelError, SEVERITIES, with_source
-from .launch import EVENT
+from .launch import EVENT, MARK
 
 if TYPE_CHECKING:
     from .chips import Chip
@@ -35,7 +35,7 @@ class Run:
     core_end: np.ndarray = field(default_factory=lambda: np.zeros(0))                 # ns
     totals: dict = field(default_factory=dict)
     buffers: list[dict] = field(default_factory=list)    # name, slot, mem, addr, bytes, line, core
-    marks: list[tuple] = field(default_factory=list)     # (core, buffer, alloc, ns): life times of the buffers
+    mark_table: np.ndarray = field(default_factory=lambda: np.empty(0, MARK))         # life times of the buffers
     scalar_lines: dict[int, float] = field(default_factory=dict)                      # line -> scalar cycles
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -44,6 +44,11 @@ class Run:
     @property
     def cycles(self) -> int:
         return round(self.time_us * 1e3 * self.chip.clock_ghz)
+
+    @property
+    def marks(self) -> list[tuple[int, int, bool, float]]:
+        """(core, buffer, alloc, ns): when each buffer was allocated and freed."""
+        return [(core, buffer, bool(alloc), ns) for core, buffer, alloc, _, ns in self.mark_table.tolist()]
 
     @property
     def pipes(self) -> dict[str, dict[str, float]]:
@@ -97,7 +102,7 @@ def from_result(result: dict, events, marks, **known) -> Run:
                for core, name, slot, mem, addr, size, line in result["buffers"]]
     return Run(time_us=(result["kernel_ns"] or 0.0) / 1e3, events=events, ops=result["ops"], files=result["files"],
                busy=np.array(result["busy"], float).reshape(-1, len(PIPES)), core_end=np.array(result["core_end"], float),
-               totals=totals, buffers=buffers, marks=[(int(c), int(b), bool(a), float(t)) for c, b, a, _, t in marks],
+               totals=totals, buffers=buffers, mark_table=marks,
                scalar_lines={line: cycles for line, cycles, _ in result["scalar_lines"]}, notes=result["notes"], **known)
 
 

@@ -21,7 +21,7 @@ _COMMON = ("-std=c++17", "-march=native", "-ffp-contract=off", "-fPIC", "-Wall",
 RUNTIME_FLAGS = _COMMON + ("-O3", "-fno-math-errno", "-fno-trapping-math", "-g1")
 # Narrowing in braces is normal kernel code (CANN switches the error off too); the twin checks values at run time.
 # -O1: kernels are thin calls into the library, more would only make the cell wait.
-KERNEL_FLAGS = _COMMON + ("-O1", "-fvisibility=hidden", "-Wno-narrowing", "-Wno-unknown-pragmas", "-Wno-attributes",
+KERNEL_FLAGS = _COMMON + ("-O1", "-g1", "-fvisibility=hidden", "-Wno-narrowing", "-Wno-unknown-pragmas", "-Wno-attributes",
                           "-Wno-unused-function", "-Wno-unused-parameter")
 _ZIG_FLAGS = ("-fno-sanitize=undefined",)      # zig switches traps on by itself
 _CLANG_FLAGS = ("-Wno-c++11-narrowing", "-Wno-unknown-attributes", "-Wno-unused-const-variable")
@@ -41,7 +41,7 @@ def include_flags() -> tuple[str, ...]:
 
 def _extra(compiler: Compiler) -> tuple[str, ...]:
     if compiler.kind == "gcc":
-        return ()
+        return ("-fno-gnu-unique",)    # a kernel can be unloaded and starts afresh when it is loaded again
     return _CLANG_FLAGS + (_ZIG_FLAGS if compiler.kind == "zig" else ())
 
 

@@ -226,6 +226,9 @@ void settle_in() {
     if (fd >= 0) close(fd);
 #endif
     setvbuf(stdout, nullptr, _IOFBF, 1 << 16);   // a kernel may print without end: no system call for every line
+    sigset_t none_blocked;
+    sigemptyset(&none_blocked);
+    sigprocmask(SIG_SETMASK, &none_blocked, nullptr);   // the parent starts us with signals held back
     install_signals();
 }
 
