@@ -17,65 +17,25 @@
 #include "twin/std.h"
 
 // vector unit
-#if __has_include("twin/mask.h")
 #include "twin/mask.h"
-#endif
-#if __has_include("twin/repeat_params.h")
 #include "twin/repeat_params.h"
-#endif
-#if __has_include("twin/vec_unary.h")
 #include "twin/vec_unary.h"
-#endif
-#if __has_include("twin/vec_binary.h")
 #include "twin/vec_binary.h"
-#endif
-#if __has_include("twin/vec_scalar.h")
 #include "twin/vec_scalar.h"
-#endif
-#if __has_include("twin/vec_fused.h")
 #include "twin/vec_fused.h"
-#endif
-#if __has_include("twin/vec_cast.h")
 #include "twin/vec_cast.h"
-#endif
-#if __has_include("twin/vec_duplicate.h")
 #include "twin/vec_duplicate.h"
-#endif
-#if __has_include("twin/vec_compare_select.h")
 #include "twin/vec_compare_select.h"
-#endif
-#if __has_include("twin/operators.h")
 #include "twin/operators.h"
-#endif
 
 // copies
-#if __has_include("twin/copy_params.h")
 #include "twin/copy_params.h"
-#endif
-#if __has_include("twin/data_copy.h")
 #include "twin/data_copy.h"
-#endif
-#if __has_include("twin/data_copy_pad.h")
 #include "twin/data_copy_pad.h"
-#endif
-#if __has_include("twin/copy_ub.h")
-#include "twin/copy_ub.h"
-#endif
-#if __has_include("twin/copy_masked.h")
 #include "twin/copy_masked.h"
-#endif
-#if __has_include("twin/init_global.h")
 #include "twin/init_global.h"
-#endif
-#if __has_include("twin/atomic.h")
 #include "twin/atomic.h"
-#endif
-#if __has_include("twin/data_cache.h")
 #include "twin/data_cache.h"
-#endif
-#if __has_include("twin/bypass.h")
-#include "twin/bypass.h"
-#endif
 
 #include "twin/scalar.h"
 #include "twin/debug.h"

@@ -22,6 +22,8 @@ struct Element {
     uint64_t index;
     At at;
     operator T() const { return tensor.GetValue(index, at); }
+    template <class U, class = std::enable_if_t<std::is_class<T>::value && std::is_arithmetic<U>::value>>
+    explicit operator U() const { return static_cast<U>(tensor.GetValue(index, at)); }   // static_cast<float>(t(i)) of bfloat16_t
     const Element& operator=(const Element& o) const { return *this = static_cast<T>(o); }
     template <class V> const Element& operator=(const V& v) const { tensor.SetValue(index, static_cast<T>(v), at); return *this; }
     template <class V> const Element& operator+=(const V& v) const { return *this = static_cast<T>(static_cast<T>(*this) + v); }

@@ -4,8 +4,8 @@
 
 // min, max and abs are built in on the device. They live in a namespace of their own, so that a kernel's own wins.
 namespace twin_builtin {
-template <class A, class B> constexpr auto min(A a, B b) -> decltype(a < b ? a : b) { return b < a ? b : a; }
-template <class A, class B> constexpr auto max(A a, B b) -> decltype(a < b ? a : b) { return a < b ? b : a; }
+template <class A, class B> constexpr auto min(A a, B b) -> std::decay_t<decltype(a < b ? a : b)> { return b < a ? b : a; }
+template <class A, class B> constexpr auto max(A a, B b) -> std::decay_t<decltype(a < b ? a : b)> { return a < b ? b : a; }
 inline half abs(half v) { return v < half(0) ? half(-v) : v; }
 inline bfloat16_t abs(bfloat16_t v) { v.bits &= 0x7fff; return v; }
 }  // namespace twin_builtin
