@@ -2,7 +2,7 @@
 #include <cctype>
 #include <cstdio>
 
-#include "state.h"
+#include "races.h"
 
 namespace twin {
 
@@ -40,7 +40,7 @@ void fatal(const char* code, At at, std::string message, std::string hint) {
 
 std::string source_line(At at) {
     LaunchState& l = launch();
-    if (!at.file || l.spec.file != at.file) return {};
+    if (!in_users_text(at)) return {};
     int i = at.line - l.spec.first_line;
     return i >= 0 && i < int(l.source_lines.size()) ? l.source_lines[i] : std::string();
 }

@@ -8,9 +8,19 @@
 
 namespace twin {
 
+// Is this line in the learner's own text? (The same text has the same address: compare the name once.)
+bool in_users_text(At at) {
+    LaunchState& l = launch();
+    if (at.file == l.known_file) return true;
+    if (!at.file || at.file == l.other_file) return false;
+    const bool yes = !l.spec.file.empty() && l.spec.file == at.file;
+    (yes ? l.known_file : l.other_file) = at.file;
+    return yes;
+}
+
 void charge_line(float cycles, At at) {
     LaunchState& l = launch();
-    if (l.spec.file.empty() || !at.file || at.line < 0 || at.line > 100000 || l.spec.file != at.file) return;
+    if (at.line < 0 || at.line > 100000 || !in_users_text(at)) return;
     if (at.line >= int(l.line_cycles.size())) { l.line_cycles.resize(at.line + 64); l.line_count.resize(at.line + 64); }
     l.line_cycles[at.line] += cycles;
     ++l.line_count[at.line];

@@ -44,6 +44,8 @@ void live(At at, const char* op) {
     l.spec.live->block = l.running->core.block;
     l.spec.live->core = l.running->core.id;
     l.spec.live->line = at.line;
+    if (op == l.live_op) return;
+    l.live_op = op;
     std::strncpy(l.spec.live->op, op, sizeof(l.spec.live->op) - 1);
 }
 

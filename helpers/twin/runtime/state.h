@@ -105,6 +105,7 @@ struct LaunchState {
     struct SyncRound { std::vector<Remote> in; Remote out; int arrived = 0, needed = 0; bool complete = false; At at{}; };
     std::map<std::pair<int, uint32_t>, SyncRound> sync;  // (kind of barrier, round)
     std::vector<BufferOut> buffers_out;
+    const char *known_file = nullptr, *other_file = nullptr, *live_op = nullptr;   // names already compared
     std::set<int> literal_ids;                 // lines already looked at
     std::vector<uint8_t*> free_storage[2];               // per core kind
     std::vector<std::pair<void*, size_t>> mapped;
