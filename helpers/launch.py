@@ -207,25 +207,39 @@ def run(job: Job) -> Outcome:
 
 
 class _Quiet:
-    """Holds signals back, so that a Ctrl-C never falls between the start of a process and the note of its number.
+    """Holds Ctrl-C back, so that it never falls between the start of a process and the note of its number.
 
-    Only while waiting for the runner (`listening`) do they arrive.
+    It takes effect while waiting for the runner (`listening`), or at the end. Blocking the signal would not do: the
+    system hands it to any thread, and Python then interrupts the main thread all the same.
     """
 
     def __enter__(self) -> "_Quiet":
-        self._before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        self._handler, self._pending = None, False
+        if threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT)):
+            self._handler = signal.signal(signal.SIGINT, self._note)
         return self
 
+    def _note(self, *_) -> None:
+        self._pending = True
+
     def __exit__(self, *_) -> None:
-        signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
+        self._open()
+
+    def _open(self) -> None:
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
+            if self._pending:
+                self._pending = False
+                signal.raise_signal(signal.SIGINT)
 
     @contextmanager
     def listening(self):
-        signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
+        self._open()
         try:
             yield
         finally:
-            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+            if self._handler is not None:
+                signal.signal(signal.SIGINT, self._note)
 
 
 def _converse(channel: _Channel, job: Job, placement: Placement) -> Outcome:

@@ -228,7 +228,7 @@ void settle_in() {
     setvbuf(stdout, nullptr, _IOFBF, 1 << 16);   // a kernel may print without end: no system call for every line
     sigset_t none_blocked;
     sigemptyset(&none_blocked);
-    sigprocmask(SIG_SETMASK, &none_blocked, nullptr);   // the parent starts us with signals held back
+    sigprocmask(SIG_SETMASK, &none_blocked, nullptr);   // the thread that starts us may have held some back
     install_signals();
 }
 
