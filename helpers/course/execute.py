@@ -14,6 +14,8 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
+from ..build import runtime
+
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 500_000          # bytes of a stored notebook
 SECONDS = 120            # for one cell; the test run has the same limit
@@ -103,6 +105,7 @@ def main(argv=None) -> int:
     if not paths:
         print("There is no notebook to run.")
         return 1
+    runtime.ensure(runtime.print_progress(sys.stderr))      # here, so that no cell has to say that it was built
     failed = 0
     for path in paths:
         started = time.monotonic()
