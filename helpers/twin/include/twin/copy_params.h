@@ -30,7 +30,7 @@ namespace AscendC {
 // ---- DataCopyParams
 // blockCount blocks of blockLen; srcStride and dstStride (9.x: srcGap, dstGap) = end of a block to the start of the next.
 // DataCopy: all lengths in 32 B blocks. DataCopyPad: bytes on the GM side, 32 B blocks for the UB stride.
-// 0..4095 blocks, other fields 0..65535. No pipe.
+// blockCount 0..4095, other fields 0..65535.
 struct DataCopyParams {
     uint16_t blockCount = 1, blockLen = 0;
     union { uint16_t srcStride = 0; uint16_t srcGap; };
@@ -48,7 +48,7 @@ struct DataCopyParams {
 
 // ---- DataCopyExtParams
 // The same with 32-bit fields, for DataCopyPad: blockLen in bytes, the stride of GM in bytes, that of UB in 32 B blocks.
-// blockCount 0..4095, blockLen 0..2097151. No pipe.
+// blockCount 0..4095, blockLen 0..2097151; used by DataCopyPad.
 struct DataCopyExtParams {
     uint16_t blockCount = 1;
     uint32_t blockLen = 0;
@@ -67,7 +67,9 @@ struct DataCopyExtParams {
 };
 
 // ---- DataCopyPadParams
-// Old form of the padding: counts in elements (at most 32 B a side), the value as the bits of the element.
+// Old form of the padding: elements left and right of each row, the value as the bits of the element.
+// At most 32 B a side.
+// Used by DataCopyPad together with DataCopyParams.
 struct DataCopyPadParams {
     bool isPad = false;
     uint8_t leftPadding = 0, rightPadding = 0;
@@ -81,8 +83,9 @@ struct DataCopyPadParams {
 };
 
 // ---- DataCopyPadExtParams
-// isPad = true: padding and the fill up to 32 B get paddingValue. isPad = false: the fill repeats the block's first element,
-// asked-for padding stays undefined. leftPadding and rightPadding in elements, at most 32 B each.
+// isPad: padding and the fill up to 32 B get paddingValue; else the fill repeats the row's first element, padding is undefined.
+// leftPadding and rightPadding in elements, at most 32 B each; 64-bit elements: paddingValue 0.
+// Used by DataCopyPad together with DataCopyExtParams.
 template <class T>
 struct DataCopyPadExtParams {
     bool isPad = false;
@@ -99,11 +102,15 @@ struct DataCopyPadExtParams {
 };
 
 // ---- PaddingMode
+// Where DataCopyPad puts the rows in UB.
+// Normal only: every row starts on a 32 B boundary; Compact exists on a later chip.
+// Template argument of DataCopyPad.
 enum class PaddingMode : uint8_t { Normal = 0, Compact };
 
 // ---- SliceInfo
 // One dimension of a slice: elements startIndex..endIndex (inclusive) in pieces of burstLen blocks, stride elements apart.
 // burstLen is 1 above the innermost dimension; shapeValue = extent of the dimension in elements.
+// Used by DataCopy in arrays of up to 8, innermost dimension first.
 struct SliceInfo {
     uint32_t startIndex = 0, endIndex = 31, stride = 0, burstLen = 32, shapeValue = 0;
     constexpr SliceInfo() {}
@@ -120,6 +127,8 @@ struct SliceInfo {
 
 // ---- Nd2NzParams
 // ndNum matrices of nValue rows and dValue columns; source strides in elements, dstNzC0Stride and dstNzNStride in 32 B.
+// ndNum 0..4095, nValue 0..16384, dValue 0..65535, the dstNz strides 1..16384.
+// Used by DataCopy GM -> UB or L1.
 struct Nd2NzParams {
     uint16_t ndNum = 0, nValue = 0, dValue = 0, srcNdMatrixStride = 0, srcDValue = 0, dstNzC0Stride = 0, dstNzNStride = 0,
              dstNzMatrixStride = 0;
@@ -138,6 +147,8 @@ struct Nd2NzParams {
 
 // ---- Nz2NdParamsFull
 // The way back: srcNdMatrixStride in 256 elements, srcNStride in 16 elements, destination strides in elements.
+// ndNum 0..4095, nValue and dValue 1..8192, dValue a multiple of 16.
+// Used by DataCopy UB -> GM.
 struct Nz2NdParamsFull {
     uint16_t ndNum = 1, nValue = 0, dValue = 0, srcNdMatrixStride = 1, srcNStride = 0, dstDStride = 0, dstNdMatrixStride = 1;
     constexpr Nz2NdParamsFull() {}
@@ -155,6 +166,8 @@ struct Nz2NdParamsFull {
 
 // ---- DataCopyCO12DstParams
 // L0C -> GM / L1 with quantisation and ReLU.
+// The struct compiles; the copy is not modelled.
+// Used by DataCopy on the cube core.
 struct DataCopyCO12DstParams {
     uint8_t sid = 0;
     uint16_t nSize = 0, mSize = 0;
@@ -171,7 +184,9 @@ struct DataCopyCO12DstParams {
 };
 
 // ---- DataCopyEnhancedParams
-// Extra work of the L0C -> UB path of the inference chip; on other paths the copy is the plain strided one.
+// Extra work of the L0C -> UB path of the inference chip.
+// On all other paths the copy is the plain one of DataCopyParams.
+// Used by DataCopy as fourth argument.
 struct DataCopyEnhancedParams {
     BlockMode blockMode = BlockMode::BLOCK_MODE_NORMAL;
     DeqScale deqScale = DeqScale::DEQ_NONE;
@@ -187,6 +202,8 @@ struct DataCopyEnhancedParams {
 
 // ---- InitConstValueParams
 // repeatTimes runs of blockNum blocks (32 B on L1, 512 B on L0A/L0B), dstGap blocks apart.
+// Each 0..32767.
+// Used by Fill and InitConstValue.
 template <class T>
 struct InitConstValueParams {
     uint16_t repeatTimes = 0, blockNum = 0, dstGap = 0;

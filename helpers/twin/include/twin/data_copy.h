@@ -31,7 +31,7 @@ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, int64
     ::tw_copy_local_count(&d, &s, ::twin::dtype_of<T>(), count, at);
 }
 
-// ---- DataCopy: blocks
+// ---- DataCopy (blocks)
 // For b < blockCount: 32 * blockLen bytes from src + b * 32 * (blockLen + srcStride) to dst + b * 32 * (blockLen + dstStride).
 // blockCount 0..4095, other fields 0..65535, all in 32 B blocks; a stride is the hole between two blocks, not the pitch.
 // GM -> UB: MTE2 · UB -> GM: MTE3 · UB -> UB: V
@@ -66,7 +66,7 @@ template <class T>
 inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& p, const DataCopyEnhancedParams&,
                      ::twin::At at = ::twin::At::here()) { DataCopy(dst, src, p, at); }
 
-// ---- DataCopy: slices
+// ---- DataCopy (slices)
 // The n-th piece of the source slice goes to the n-th piece of the destination slice (innermost dimension first).
 // At most 8 dimensions, innermost first in the arrays; UB pieces on 32 B; element types of 1, 2 and 4 bytes.
 // GM -> UB: MTE2 · UB -> GM: MTE3
@@ -89,7 +89,7 @@ inline void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, cons
     ::tw_copy_out_slice(&d, &s, ::twin::dtype_of<T>(), ds, ss, dimValue, at);
 }
 
-// ---- DataCopy: ND to NZ
+// ---- DataCopy (ND to NZ)
 // Row r, column c of matrix i goes to byte i*dstNzMatrixStride*S + ((c/C0)*dstNzC0Stride + r*dstNzNStride)*32 + (c%C0)*S,
 // C0 = 32/S, columns filled with 0 up to a multiple of C0. ndNum 0..4095, nValue 0..16384, dstNz strides 1..16384.
 // GM -> UB or L1: MTE2
@@ -101,7 +101,7 @@ inline void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, cons
     ::tw_copy_nd2nz(&d, &s, ::twin::dtype_of<T>(), &q, at);
 }
 
-// ---- DataCopy: NZ to ND
+// ---- DataCopy (NZ to ND)
 // dst[i*dstNdMatrixStride + r*dstDStride + c] = src[i*srcNdMatrixStride*256 + (c/16)*srcNStride*16 + r*16 + c%16].
 // dValue a multiple of 16; nValue and dValue 1..8192; element types of 2 and 4 bytes.
 // UB -> GM: MTE3
@@ -122,7 +122,7 @@ template <class T, class U> inline void DataCopy(const LocalTensor<T>&, const Gl
 template <class T, class U> inline void DataCopy(const GlobalTensor<T>&, const LocalTensor<U>&, const DataCopyParams&) { static_assert(::twin::never<T, U>, TWIN_COPY_TYPES_); }
 template <class T, class U> inline void DataCopy(const LocalTensor<T>&, const LocalTensor<U>&, int64_t) { static_assert(::twin::never<T, U>, TWIN_COPY_TYPES_); }
 
-// ---- DataCopy: cube paths
+// ---- DataCopy (cube paths)
 // L0C -> GM / L1 with DataCopyCO12DstParams and UB -> L1 with Nd2NzParams.
 // Not modelled: the parameters compile, the call does not.
 // FIX / MTE3
