@@ -12,26 +12,14 @@ from . import errors, magic
 from .arguments import workspace
 from .catalogue import page as explain
 # Functions that share their name with a module: imported here once, so that the function is what the name means.
-try:
-    from .check import check
-except ModuleNotFoundError:
-    pass
+from .check import check
 from .chips import chip, chips
-try:
-    from .doctor import doctor
-except ModuleNotFoundError:
-    pass
+from .doctor import doctor
 from .errors import CheckError, CompileError, Finding, KernelError, SetupError, WorkbookError
-try:
-    from .expect import expect_error
-except ModuleNotFoundError:
-    pass
+from .expect import expect_error
 from .kernel import Kernel, compile
 from .run import Run
-try:
-    from .tiling import tiling_struct
-except ModuleNotFoundError:
-    pass
+from .tiling import tiling_struct
 
 __version__ = "0.1.0"
 __all__ = ["CheckError", "CompileError", "Finding", "Kernel", "KernelError", "Run", "SetupError", "WorkbookError", "check", "chip",

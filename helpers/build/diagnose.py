@@ -75,6 +75,7 @@ def errors(log: str, label: str, text: str, first_line: int, renamed: dict) -> t
         line, column, file = _own_place(message, label, first_line, len(lines))
         if line is not None and not file and re.search(r"expected .*';'.* before", message.text):
             line, column = _end_before(lines, line - first_line, column, first_line)
+        column = column if line is None or file else _at_name(lines[line - first_line], column)
         said = _back(message.text, renamed)
         notes = [_back(note[3], renamed) for note in message.notes]
         known = hints.explain(said, notes, lines[line - first_line] if line is not None and not file else "")
@@ -114,6 +115,14 @@ def _end_before(lines: list[str], index: int, column: int | None, first_line: in
         index -= 1
         head = blank("\n".join(lines[:index + 1])).splitlines()[-1] if lines[index].strip() else ""
     return first_line + index, len(head.rstrip()) + 1
+
+
+def _at_name(row: str, column: int | None) -> int | None:
+    """g++ points at the bracket of a call, clang at its name: the name it is, so that both show the same."""
+    if column is None or not 0 < column <= len(row) or row[column - 1] != "(":
+        return column
+    name = re.search(r"\w+\s*(?:<[^<>;]*>)?\s*$", row[:column - 1])
+    return name.start() + 1 if name else column
 
 
 def unclosed(text: str) -> int | None:

@@ -58,7 +58,7 @@ def _snake(name: str) -> str:
 
 
 def _plain(code: str):
-    pattern = re.compile(r"\b(?:struct|class)\s+(?:(?:alignas\s*\([^)]*\)|__attribute__\s*\(\(.*?\)\)|\[\[.*?\]\])\s*)*(\w+)\s*(?:final\s*)?(?::([^{};]*))?\{")
+    pattern = re.compile(r"(?<!enum )\b(?:struct|class)\s+(?:(?:alignas\s*\([^)]*\)|__attribute__\s*\(\(.*?\)\)|\[\[.*?\]\])\s*)*(\w+)\s*(?:final\s*)?(?::([^{};]*))?\{")
     for match in pattern.finditer(code):
         end = closing(code, match.end() - 1)
         if end < 0:

@@ -1,0 +1,109 @@
+"""The store of built things: complete or absent, never stale, safe for several processes."""
+import multiprocessing
+import os
+import time
+
+import pytest
+
+from helpers.build.cache import Cache, key
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return Cache(tmp_path / "store")
+
+
+def writer(text, calls=None):
+    def make(folder):
+        if calls is not None:
+            calls.append(text)
+        (folder / "thing").write_text(text)
+        return {"length": len(text)}
+    return make
+
+
+def test_key_depends_on_every_part_and_on_where_parts_end():
+    assert key("ab", "c") != key("a", "bc")
+    assert key("a", "b") != key("b", "a")
+    assert key("a") != key("a", "")
+    assert key("é") == key("é".encode())
+
+
+def test_second_build_is_a_hit(cache):
+    calls = []
+    first = cache.build(key("x"), "kernel", writer("one", calls), "note")
+    second = cache.build(key("x"), "kernel", writer("one", calls))
+    assert calls == ["one"] and first.path == second.path
+    assert (second / "thing").read_text() == "one" and second.meta["info"] == {"length": 3}
+    assert cache.get(key("y")) is None
+
+
+def test_failure_leaves_nothing(cache):
+    def fails(folder):
+        (folder / "half").write_text("h")
+        raise RuntimeError("no")
+    with pytest.raises(RuntimeError):
+        cache.build(key("x"), "kernel", fails)
+    assert cache.get(key("x")) is None and cache.entries() == []
+    assert not list((cache.root / "tmp").iterdir())
+    assert cache.build(key("x"), "kernel", writer("ok"))
+
+
+@pytest.mark.parametrize("damage", ["change", "cut", "remove", "meta", "no meta", "other key"])
+def test_damaged_entry_is_rebuilt(cache, damage):
+    entry = cache.build(key("x"), "kernel", writer("good"))
+    {"change": lambda: (entry / "thing").write_text("evil"),
+     "cut": lambda: (entry / "thing").write_text(""),
+     "remove": lambda: (entry / "thing").unlink(),
+     "meta": lambda: (entry / "meta.json").write_text("{"),
+     "no meta": lambda: (entry / "meta.json").unlink(),
+     "other key": lambda: (entry / "meta.json").write_text((entry / "meta.json").read_text().replace(key("x"), key("z")))}[damage]()
+    assert cache.get(key("x")) is None
+    again = cache.build(key("x"), "kernel", writer("good"))
+    assert (again / "thing").read_text() == "good"
+
+
+def test_prune_removes_the_longest_unused(cache):
+    for number, name in enumerate("abc"):
+        entry = cache.build(key(name), "kernel", writer(name * 1000), name)
+        os.utime(entry / "meta.json", (1000 + number, 1000 + number))
+    cache.get(key("a"))                                  # a look-up counts as use
+    assert cache.prune(cap_bytes=2500) == 1
+    assert sorted(e["note"] for e in cache.entries()) == ["a", "c"]
+
+
+def test_prune_spares_what_was_just_used(cache):
+    cache.build(key("a"), "kernel", writer("a" * 1000))
+    assert cache.prune(cap_bytes=0) == 0
+    assert cache.prune(cap_bytes=0, keep_seconds=-1) == 1
+
+
+def test_list_and_clear(cache):
+    cache.build(key("a"), "kernel", writer("aa"), "add")
+    cache.build(key("b"), "pch", writer("bbb"), "header")
+    assert {(e["kind"], e["note"], e["bytes"]) for e in cache.entries()} == {("kernel", "add", 2), ("pch", "header", 3)}
+    assert cache.clear() == 2
+    assert cache.entries() == [] and cache.get(key("a")) is None
+
+
+def _build_slowly(root, count, started, results):
+    def make(folder):
+        with count.get_lock():
+            count.value += 1
+        time.sleep(0.3)
+        (folder / "thing").write_text("x" * 100)
+    started.wait()
+    entry = Cache(root).build(key("shared"), "kernel", make)
+    results.put((entry / "thing").read_text() == "x" * 100)
+
+
+def test_several_processes_build_once(tmp_path):
+    fork = multiprocessing.get_context("fork")
+    count, started, results = fork.Value("i", 0), fork.Barrier(4), fork.Queue()
+    workers = [fork.Process(target=_build_slowly, args=(tmp_path / "store", count, started, results)) for _ in range(4)]
+    for w in workers:
+        w.start()
+    assert all(results.get(timeout=30) for _ in workers)
+    for w in workers:
+        w.join(30)
+    assert count.value == 1
