@@ -1,4 +1,5 @@
 // Order inside a core: flags, barriers, event ids, and the report when nothing can set what is waited for.
+#include "hooks.h"
 #include "pipes.h"
 #include "races.h"
 
@@ -66,7 +67,7 @@ static bool check_event(int event, int id, At at, const char* what) {
 // A literal id may be one that a queue of the same TPipe holds at that moment.
 static void note_literal_id(int event, int id, At at) {
     LaunchState& l = launch();
-    if (!core().queues || !l.spec.checks || !l.literal_ids.insert(at.line).second) return;
+    if (!has_queues(core()) || !l.spec.checks || !l.literal_ids.insert(at.line).second) return;
     const std::string text = argument_at(at, "SetFlag", 0);
     if (text.empty() || (text.find_first_not_of("0123456789") != std::string::npos && text.find("EVENT_ID") == std::string::npos)) return;
     report(Severity::Warning, "EVENT_ID", at, fmt("SetFlag<%s>(%s) names its event id %d literally: a queue of this kernel may hold the same id", event_name(event), text.c_str(), id),

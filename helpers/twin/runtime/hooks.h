@@ -10,6 +10,8 @@ namespace twin {
 void copy_launch_begin();
 // End of a core's program: tensors never freed when the TPipe's destructor did not run, tiling keys without a branch.
 void queues_core_end(Core& c);
+bool had_pipe(const Core& c);     // a TPipe was constructed on this core
+bool has_queues(const Core& c);   // InitBuffer gave memory to a queue (TBufs do not count: they hold no event ids)
 // End of a core's program: an atomic mode left on, notes about small and unaligned copies.
 void copy_core_end(Core& c);
 // End of a core's program: dirty lines of its data cache reach GM.

@@ -113,7 +113,7 @@ void end_core() {
             }
         if (c.mask.counter)
             report(Severity::Warning, "BAD_PARAMETER", c.mask.counter_at.line ? c.mask.counter_at : end, "Counter mode is still active at the end of the kernel", "call SetMaskNorm() and ResetMask()");
-        if (b.n[int(Pipe::MTE3)] > b.K[int(Pipe::S)].own[int(Pipe::MTE3)] && !c.queues)
+        if (b.n[int(Pipe::MTE3)] > b.K[int(Pipe::S)].own[int(Pipe::MTE3)] && !had_pipe(c))
             report(Severity::Warning, "MISSING_SYNC", end, "the kernel ends while copies to global memory may still be under way", "end a kernel without TPipe with PipeBarrier<PIPE_ALL>()");
     }
     queues_core_end(c);

@@ -2,6 +2,7 @@
 #include <cctype>
 #include <cstdio>
 
+#include "hooks.h"
 #include "queues.h"
 #include "twin/enums.h"
 
@@ -14,6 +15,9 @@ QueueState& queue_state() {
     if (!c.queues) c.queues = std::make_shared<QueueState>();
     return *c.queues;
 }
+
+bool had_pipe(const Core& c) { return c.queues && c.queues->pipe_at.line > 0; }
+bool has_queues(const Core& c) { return c.queues && !c.queues->queues.empty(); }
 
 Mem memory_of(uint8_t position) {
     const bool a2 = chip_is_a2();
