@@ -103,3 +103,38 @@ def test_solution_of_the_reverse_order(kernels):
     forward = ladder.launch(finished, x, poisoned(LARGE, "float16"), kernel=kernels["copy", "float16"], tile=1024)
     assert same_bits(y, x)
     assert run.time_us == pytest.approx(forward.time_us, rel=0.05)
+
+
+MANY_ROWS = """
+#include "kernel_operator.h"
+using namespace AscendC;
+
+extern "C" __global__ __aicore__ void many_rows(GM_ADDR x, GM_ADDR y, uint32_t rows, uint32_t batch)
+{
+    TPipe pipe;
+    TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> queue;
+    GlobalTensor<float> xGm, yGm;
+    xGm.SetGlobalBuffer((__gm__ float*)x, rows * 32);
+    yGm.SetGlobalBuffer((__gm__ float*)y, rows * 16);
+    pipe.InitBuffer(queue, 1, 2000 * 64);
+    for (uint32_t first = 0; first < rows; first += batch) {
+        uint16_t count = rows - first < batch ? rows - first : batch;
+        LocalTensor<float> local = queue.AllocTensor<float>();
+        DataCopyPad(local, xGm[first * 32], {count, 64, 64, 0, 0}, {false, 0, 0, 0});
+        queue.EnQue(local);
+        local = queue.DeQue<float>();
+        DataCopyPad(yGm[first * 16], local, {count, 64, 0, 0, 0});
+        queue.FreeTensor(local);
+    }
+}
+"""
+
+
+def test_solution_of_many_rows():
+    table, part = np.arange(5000 * 32, dtype=np.float32).reshape(5000, 32), np.full((5000, 16), np.nan, np.float32)
+    kernel = hp.compile(MANY_ROWS)
+    with pytest.raises(hp.KernelError) as caught:
+        kernel[1](table, part, 5000, 5000)
+    assert any(f.code == "BAD_PARAMETER" and "4095" in f.message + f.hint for f in caught.value.findings)
+    run = kernel[1](table, part, 5000, 2000)
+    assert (part == table[:, :16]).all() and problems(run) == []
