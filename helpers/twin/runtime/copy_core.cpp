@@ -41,6 +41,12 @@ uint64_t CopyCall::global_room() const {
 }
 
 // ===== Operands
+void check_view(const GlobalRef& g, const char* api, At at) {
+    if (g.set != 2 || g.bytes) return;
+    fatal("GM_OUT_OF_BOUNDS", at, fmt("%s: the index in [] is past the end of the GlobalTensor (%s)", api, describe_gm(g.ptr).c_str()),
+          "[] counts elements; check the block or tile offset");
+}
+
 void check_local_alignment(const char* api, const LocalRef& t, DType type, int argument, At at) {
     if (t.addr % kBlock == 0) return;
     const uint32_t size = size_of(type) ? size_of(type) : 1;
@@ -102,7 +108,7 @@ static void check_position(const CopyCall& c) {
 }
 
 bool copy_begin(const CopyCall& c) {
-    const CoreKind kind = c.local.mem == Mem::L1 ? CoreKind::AIC : CoreKind::AIV;
+    const CoreKind kind = c.local.mem == Mem::UB || c.local.mem == Mem::N ? CoreKind::AIV : CoreKind::AIC;
     if (chip_is_a2() && !on(kind)) return false;               // the other core kind skips it
     if (c.local.mem == Mem::N)
         fatal("OUT_OF_BOUNDS", c.at, fmt("%s: %s is a LocalTensor that was never assigned", c.api, c.local_name().c_str()),

@@ -251,8 +251,7 @@ extern "C" {
 void tw_gm_scalar(const GlobalRef* g, uint64_t byte_offset, uint32_t bytes, void* value, int write, At at) {
     const char* op = write ? "SetValue" : "GetValue";
     gm_check(*g, byte_offset, bytes, at, op, "the tensor");
-    if (g->set == 2 && !g->bytes)
-        fatal("GM_OUT_OF_BOUNDS", at, fmt("%s: the [] before it is past the end of the GlobalTensor (%s)", op, describe_gm(g->ptr).c_str()), "[] counts elements; check the block or tile offset");
+    check_view(*g, op, at);
     uint8_t* p = g->ptr + byte_offset;
     charge(write ? g_caches.cost.set : g_caches.cost.get_hit, at);
     scalar_gm(p, bytes, write, at, op);
