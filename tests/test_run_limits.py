@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -99,23 +100,32 @@ def kernels():
     return {name: hp.compile(SOURCE, name=name) for name in names}
 
 
-def leftovers() -> tuple:
-    """Child processes, open files, and names in the places for temporary files."""
+def open_file(number: str) -> str:
+    try:
+        return os.readlink(f"/proc/self/fd/{number}")
+    except OSError:                        # the listing itself
+        return ""
+
+
+def leftovers(temporary: Path) -> tuple[list, dict, list]:
+    """Child processes, open files (by what they are), and names in the places for temporary files."""
     gc.collect()                           # tracebacks hold arrays, and arrays hold their memory
     children = [p.pid for p in psutil.Process().children(recursive=True)]
-    places = [p for p in ("/dev/shm", "/tmp") if os.path.isdir(p)]
-    mine = sorted(f for place in places for f in os.listdir(place) if "kernel-" in f or "twin" in f.lower())
-    return children, len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0, mine
+    files = [open_file(n) for n in os.listdir("/proc/self/fd")] if os.path.isdir("/proc/self/fd") else []
+    shared = [f"/dev/shm/{name}" for name in os.listdir("/dev/shm") if not name.startswith("sem.")] if os.path.isdir("/dev/shm") else []
+    return children, {kind: sum(kind in f for f in files) for kind in ("memfd", "socket", "pipe", "deleted")}, sorted(os.listdir(temporary)) + shared
 
 
 @pytest.fixture
-def clean(kernels):
+def clean(kernels, tmp_path, monkeypatch):
     """Nothing is left behind, and the next kernel runs as if nothing had happened."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
     kernels["fine"][1](x, y, 64)          # the shared memory of this process exists from here on
-    before = leftovers()
+    before = leftovers(tmp_path)
     yield
-    assert leftovers() == before
+    assert leftovers(tmp_path) == before
     x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
     kernels["fine"][1](x, y, 64)
     assert (y == x + 1).all()
@@ -260,7 +270,6 @@ def test_the_runner_goes_with_its_parent(kernels):
         print("ready", flush=True)
         k.launch(1, (np.zeros(64, np.float32), np.zeros(64, np.float32), 64), timeout=60)
     """)
-    import tempfile
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         file.write(kernels["endless"].source)
         file.flush()
