@@ -1,5 +1,7 @@
 """What the vector checks say, and what they keep quiet about."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -175,3 +177,8 @@ def test_the_line_of_an_operator_is_the_line_of_its_expression():
     text = "int q = 0; (void)q;\n    d = a + b[8];  // HERE\n    d = a +\n      b;"
     found = findings(text)
     assert any(f.code == "OUT_OF_BOUNDS" and "HERE" in (f.source or "") for f in found), [(f.code, f.line, f.source) for f in found]
+
+
+def test_every_spelling_compiles():
+    text = (Path(__file__).parent / "cpp" / "surface_vec.cpp").read_text()
+    assert hp.compile(text + '\nextern "C" __global__ __aicore__ void k(GM_ADDR x) {}\n').signature

@@ -257,7 +257,10 @@ static void run(const VecCall& call) {
 }  // namespace twin
 
 extern "C" {
-void tw_vec(const twin::VecCall* call) { twin::run(*call); }
+void tw_vec(const twin::VecCall* call) {
+    if (call->op == twin::VecOp::Compare || call->op == twin::VecOp::CompareScalar) tw_vec_compare(call, 0);
+    else twin::run(*call);
+}
 int tw_vec_op(const char* name) {
     for (int i = 0; i < int(twin::VecOp::N); ++i)
         if (!std::strcmp(name, twin::kOpNames[i])) return i;

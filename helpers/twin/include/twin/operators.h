@@ -42,9 +42,8 @@ struct CompareExpression {
     void assign_to(const AscendC::LocalTensor<U>& dst) const {
         static_assert(sizeof(U) == 1, "the result of a comparison is packed bits: assign it to a LocalTensor<uint8_t>");
         constexpr DType t = dtype_of<T>();
-        VecCall c = vec_call(VecOp::Compare, "Compare", DType::U8, t, 2, by_count(static_cast<int64_t>(elements_in<T>(left.bytes))), right.at);
-        c.mode = static_cast<uint8_t>(mode);
-        vec_binary(c, dst.ref(), left, right.ref);
+        const LocalRef d = dst.ref();
+        vec_compare(compare_call(VecOp::Compare, "Compare", t, 2, mode, by_count(static_cast<int64_t>(elements_in<T>(left.bytes))), right.at), &d, left, &right.ref);
     }
 };
 }  // namespace twin
