@@ -123,6 +123,25 @@ def test_static_tensor_beyond_ub_and_off_the_grid(xy):
     assert_finds("MISALIGNED", kernel("    LocalTensor<T> odd(TPosition::VECIN, 40, 64);  // HERE", pipe=False), *xy, says=["odd", "64"])
 
 
+def test_a_view_behind_the_end_of_its_global_tensor(xy):
+    x, y = xy
+    text = """
+    GlobalTensor<T> part; part.SetGlobalBuffer((__gm__ float*)xAddr, 128);
+    TBuf<> buf; pipe.InitBuffer(buf, 256);
+    DataCopy(buf.Get<T>(), part[%d], 64);%s
+    printf("%%ld", part[16].GetSize());"""
+    assert assert_clean(kernel(text % (64, "")), x, y).stdout == "128"
+    assert_finds("GM_OUT_OF_BOUNDS", kernel(text % (128, "  // HERE")), x, y)
+    assert_finds("GM_OUT_OF_BOUNDS", kernel(text % (72, "  // HERE")), x, y)
+
+
+def test_a_slice_behind_the_end_of_its_local_tensor(xy):
+    assert_finds("OUT_OF_BOUNDS", kernel("""
+    TBuf<> buf; pipe.InitBuffer(buf, 1024);
+    LocalTensor<T> t = buf.Get<T>(64);
+    Duplicate(t[64], 1.0f, 8);  // HERE"""), *xy)
+
+
 # ===== buffers
 def test_the_layout_is_listed_whole_although_the_first_queue_did_not_fit(xy):
     f = assert_finds("UB_OVERFLOW", kernel("""
@@ -310,6 +329,27 @@ extern "C" __global__ __aicore__ void k(GM_ADDR ws) {
 """
     out = run(text, ws, blocks=4).stdout
     assert out.index("w") > max(out.index(c) for c in "123") and out[-1] == "W"
+
+
+def test_mixed_kernel_runs_on_both_core_kinds(xy):
+    x, y = xy
+    r = assert_clean(kernel("""
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+    TQue<TPosition::VECIN, 1> in; TQue<TPosition::VECOUT, 1> out; TQue<TPosition::A1, 1> a1;
+    pipe.InitBuffer(in, 1, 256); pipe.InitBuffer(out, 1, 256); pipe.InitBuffer(a1, 1, 1024);
+    if ASCEND_IS_AIC {
+        LocalTensor<T> l = a1.AllocTensor<T>(); a1.EnQue(l); l = a1.DeQue<T>(); a1.FreeTensor(l);
+        CrossCoreSetFlag<2, PIPE_MTE2>(1);
+    } else {
+        CrossCoreWaitFlag(1);
+    }
+    LocalTensor<T> t = in.AllocTensor<T>(); DataCopy(t, xGm[GetBlockIdx() * 64], 64); in.EnQue(t); t = in.DeQue<T>();
+    LocalTensor<T> u = out.AllocTensor<T>(); Adds(u, t, 1.0f, 64); out.EnQue(u); in.FreeTensor(t);
+    u = out.DeQue<T>(); DataCopy(yGm[GetBlockIdx() * 64], u, 64); out.FreeTensor(u);
+    printf("%s%ld ", ASCEND_IS_AIV ? "v" : "c", GetBlockIdx());"""), x, y, blocks=2)
+    assert sorted(r.stdout.split()) == ["c0", "c1", "v0", "v1", "v2", "v3"]
+    np.testing.assert_array_equal(y[:256], x[:256] + 1)
+    assert (y[256:] == -1).all()
 
 
 # ===== queries, tiling, debug output

@@ -50,6 +50,8 @@ void cross_arrive(int mode, int flag, const Clock& c, At at) {
     Remote all;
     for (Instance* s : senders) { all = join_remote(all, arrivals[s->core.id].front()); arrivals[s->core.id].pop_front(); }
     for (Instance* r : receivers) {
+        if (r->done) continue;                                     // it left without waiting
+        if (!r->core.board) r->core.board = std::make_shared<Scoreboard>();   // it starts later and finds the flag set
         auto& counter = r->core.board->arrived[flag];
         counter.push_back(all);
         if (counter.size() > 15)

@@ -84,6 +84,9 @@ void gm_check(const GlobalRef& g, uint64_t offset, uint64_t bytes, At at, const 
     if (!bytes) return;
     if (!g.ptr)
         fatal("GM_OUT_OF_BOUNDS", at, fmt("%s: GlobalTensor %s has a null address: the argument was None", op, name), "pass an array, or skip the access when the pointer is null");
+    if (g.set == 2)   // operator[] moved the start to or behind the end that SetGlobalBuffer gave
+        fatal("GM_OUT_OF_BOUNDS", at, fmt("%s: %s starts at or behind the end of the GlobalTensor it was taken from (%s)", op, name, describe_gm(g.ptr).c_str()),
+              "SetGlobalBuffer gave this length in elements; check the offset of this tile");
     if (g.bytes && offset + bytes > g.bytes)
         fatal("GM_OUT_OF_BOUNDS", at,
               fmt("%s: %s touches bytes [%llu, %llu) of a GlobalTensor of %llu B (%s)", op, name, (unsigned long long)offset, (unsigned long long)(offset + bytes),

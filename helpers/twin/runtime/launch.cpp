@@ -70,7 +70,7 @@ static void give_memory(Instance& i) {
 }
 
 void core_begin(Instance& i) {
-    i.core.board = std::make_shared<Scoreboard>();
+    if (!i.core.board) i.core.board = std::make_shared<Scoreboard>();
     give_memory(i);
     i.trace.core = i.core.id;
     i.trace.block = i.core.block;

@@ -87,25 +87,25 @@ static LocalRef tensor_of(const Queue& q, const Slot& b) {
 // The slot number of a tensor that is handed to queue q; explains itself when it is not one of q's.
 static int slot_of(Queue& q, const LocalRef& r, const char* op, At at) {
     QueueState& s = queue_state();
-    const std::string word = tensor_word(at, op);
+    auto word = [&] { return tensor_word(at, op); };   // read from the text only for a message
     if (r.mem == Mem::N)
-        fatal("USE_AFTER_FREE", at, fmt("%s: %s was never assigned", op, word.c_str()),
+        fatal("USE_AFTER_FREE", at, fmt("%s: %s was never assigned", op, word().c_str()),
               fmt("take it from %s.AllocTensor or %s.DeQue first", q.name.c_str(), q.name.c_str()));
     auto f = s.slot_of.find(r.buf);
     if (f == s.slot_of.end())
-        fatal("WRONG_POSITION", at, fmt("%s on %s: %s is %s, which does not come from a queue", op, q.name.c_str(), word.c_str(), describe(r).c_str()),
+        fatal("WRONG_POSITION", at, fmt("%s on %s: %s is %s, which does not come from a queue", op, q.name.c_str(), word().c_str(), describe(r).c_str()),
               fmt("hand over a tensor of %s.AllocTensor", q.name.c_str()));
     Slot& b = s.slots[f->second];
     Queue& owner = s.queues[b.queue];
     if (&owner != &q)
         fatal("WRONG_POSITION", at,
-              fmt("%s on %s: %s belongs to queue %s (AllocTensor at %s)", op, q.name.c_str(), word.c_str(), owner.name.c_str(), at_line(b.alloc_at).c_str()),
-              fmt("write %s.%s(%s)", owner.name.c_str(), op, word.c_str()));
+              fmt("%s on %s: %s belongs to queue %s (AllocTensor at %s)", op, q.name.c_str(), word().c_str(), owner.name.c_str(), at_line(b.alloc_at).c_str()),
+              fmt("write %s.%s(%s)", owner.name.c_str(), op, word().c_str()));
     if (b.state == SlotState::Free || r.gen != buffer_generation(r.buf)) {
         const bool again = std::string(op) == "FreeTensor";
         fatal("USE_AFTER_FREE", at,
-              again ? fmt("FreeTensor on %s: %s was freed already at %s", q.name.c_str(), word.c_str(), at_line(b.free_at).c_str())
-                    : fmt("%s on %s: %s was freed at %s", op, q.name.c_str(), word.c_str(), at_line(b.free_at).c_str()),
+              again ? fmt("FreeTensor on %s: %s was freed already at %s", q.name.c_str(), word().c_str(), at_line(b.free_at).c_str())
+                    : fmt("%s on %s: %s was freed at %s", op, q.name.c_str(), word().c_str(), at_line(b.free_at).c_str()),
               again ? "free every tensor once: delete one of the two calls" : "take a new tensor with AllocTensor");
     }
     return f->second;
@@ -179,9 +179,8 @@ int tw_queue_enque(int32_t queue, const LocalRef* r, int user_src, int user_dst,
     charge(kQueueCycles, at);
     const int k = slot_of(q, *r, "EnQue", at);
     Slot& b = s.slots[k];
-    const std::string word = tensor_word(at, "EnQue");
     if (b.state == SlotState::Enque)
-        fatal("QUEUE_FULL", at, fmt("EnQue on %s: %s is in the queue already (EnQue at %s)", q.name.c_str(), word.c_str(), at_line(b.enque_at).c_str()),
+        fatal("QUEUE_FULL", at, fmt("EnQue on %s: %s is in the queue already (EnQue at %s)", q.name.c_str(), tensor_word(at, "EnQue").c_str(), at_line(b.enque_at).c_str()),
               fmt("call %s.DeQue before the second EnQue", q.name.c_str()));
     if (q.spec.depth > 0 && int(q.fifo.size()) >= q.spec.depth) {
         const Slot& waiting = s.slots[q.fifo.front()];

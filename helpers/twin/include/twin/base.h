@@ -45,7 +45,7 @@ struct GlobalRef {
     uint8_t* ptr = nullptr;  // host address of element 0 of this view
     uint64_t bytes = 0;      // length as set by SetGlobalBuffer; 0 = not given (check against the allocation)
     uint8_t cache = 1;       // CacheMode; 0 = CACHE_MODE_DISABLE
-    uint8_t set = 0;         // 1 after SetGlobalBuffer
+    uint8_t set = 0;         // 1 after SetGlobalBuffer; 2: a view that starts behind the end
 };
 
 }  // namespace twin
