@@ -24,6 +24,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+    from numpy._core.multiarray import get_handler_name as _handler_name
+else:
+    from numpy.core.multiarray import get_handler_name as _handler_name
+
 from .shared_memory import PAGE, anonymous_file, pages
 
 SMALLEST = 32 << 20           # glibc maps every block of this size separately, whatever its moving threshold
@@ -118,8 +123,7 @@ def _address(array: np.ndarray) -> int:
 def _suitable(owner: np.ndarray) -> bool:
     if not possible() or owner.dtype.hasobject or not owner.flags.owndata or not owner.flags.forc:
         return False
-    core = getattr(np, "_core", None) or np.core
-    if core.multiarray.get_handler_name(owner) != "default_allocator":
+    if _handler_name(owner) != "default_allocator":
         return False
     # malloc's header: size of what lies before, then own size with flags in its low bits.
     address = _address(owner)

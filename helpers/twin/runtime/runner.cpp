@@ -189,6 +189,7 @@ bool serve(Request& q) {
         disarm_signals();
         limits_off();
         extra.overruns = watch_end();
+        for (Overrun& o : extra.overruns) o.mapping = q.number_of(o.mapping);
         extra.written = written_maps(q);
     }
     disarm_signals();

@@ -71,6 +71,9 @@ struct Extra {                                       // what the runner itself a
     uint64_t peak_bytes = 0, mapped_bytes = 0;
     bool crashed = false;
 };
+struct MarkRow { int32_t core, buffer, alloc, unused; double ns; };   // when a buffer was allocated and freed
+std::vector<MarkRow> mark_table(const LaunchResult& r);
+std::string describe_result(const LaunchResult& r, const Extra& x, uint64_t marks_at, uint64_t mark_count);   // the JSON
 void write_result(int fd, LiveHeader* live, const LaunchResult& r, const Extra& x);
 
 }  // namespace twin

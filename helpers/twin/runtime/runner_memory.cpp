@@ -15,6 +15,8 @@
 namespace twin {
 
 namespace {
+constexpr uint8_t kPattern = 0xC5;
+
 // Puts the file (or fresh zero pages) at m.base.
 bool place(Mapping& m, int prot, bool populate) {
     int flags = MAP_FIXED | (m.fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED);
@@ -55,10 +57,12 @@ bool unlock_on_write(uint64_t address) {
     return false;
 }
 
-// Ranges that belong to nobody hold a byte pattern written by the parent; neighbours in the same memory hold data.
+// Ranges that belong to nobody hold a byte pattern; between views of one large array lies other data of the caller.
 void watch_begin() {
     for (Watch& w : arrays().watches) {
-        const uint8_t* p = arrays().maps[w.mapping].base + w.offset;
+        const Mapping& m = arrays().maps[w.mapping];
+        uint8_t* p = m.base + w.offset;
+        if (m.fd < 0) std::fill(p, p + w.bytes, kPattern);      // workspace: a stray zero must show too
         w.before.assign(p, p + w.bytes);
     }
 }

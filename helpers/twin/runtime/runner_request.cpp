@@ -141,6 +141,11 @@ LiveHeader* Request::live() {
     return live_;
 }
 
+int Request::number_of(int place) const {
+    for (size_t i = 0; i < map_index.size(); ++i) if (map_index[i] == place) return int(i);
+    return -1;
+}
+
 void** Request::argument_pointers() {
     arguments_.clear();
     for (void*& p : pointers) arguments_.push_back(&p);

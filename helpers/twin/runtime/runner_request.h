@@ -32,6 +32,7 @@ struct Request {
     void fill(LaunchSpec& spec) const;
     LiveHeader* live();              // maps the head of the result memory
     void** argument_pointers();
+    int number_of(int place) const;  // the request's number of the mapping at this place in arrays().maps
 
 private:
     std::vector<char> data_;         // lines, then blobs

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "runner.h"
 
@@ -102,31 +103,40 @@ void write_all(int fd, const void* data, uint64_t bytes, uint64_t offset) {
     }
 }
 
-struct Mark { int32_t core, buffer, alloc, unused; double ns; };
 uint64_t up(uint64_t n) { return (n + 63) / 64 * 64; }
 }  // namespace
 
-void write_result(int fd, LiveHeader* live, const LaunchResult& r, const Extra& x) {
-    std::vector<Mark> marks;
+std::vector<MarkRow> mark_table(const LaunchResult& r) {
+    std::vector<MarkRow> marks;
     for (const Timing::Mark& m : r.timing.marks) marks.push_back({m.core, m.buffer, m.alloc, 0, m.ns});
+    return marks;
+}
+
+std::string describe_result(const LaunchResult& r, const Extra& x, uint64_t marks_at, uint64_t mark_count) {
     Json j;
     j.open('{').key("failed").integer(r.failed);
     put_findings(j, r);
     put_timing(j, r.timing);
     put_program(j, r);
     put_extra(j, x);
+    j.key("marks_offset").integer(marks_at).key("marks_count").integer(mark_count).close('}');
+    return std::move(j.s);
+}
+
+void write_result(int fd, LiveHeader* live, const LaunchResult& r, const Extra& x) {
     // The tables come first, so that their places can be named in the JSON.
+    const std::vector<MarkRow> marks = mark_table(r);
     const auto& events = r.timing.events;
     uint64_t marks_at = up(kHeaderBytes + events.size() * sizeof(Event));
-    uint64_t json_at = up(marks_at + marks.size() * sizeof(Mark));
-    j.key("marks_offset").integer(marks_at).key("marks_count").integer(marks.size()).close('}');
+    uint64_t json_at = up(marks_at + marks.size() * sizeof(MarkRow));
+    const std::string json = describe_result(r, x, marks_at, marks.size());
     write_all(fd, events.data(), events.size() * sizeof(Event), kHeaderBytes);
-    write_all(fd, marks.data(), marks.size() * sizeof(Mark), marks_at);
-    write_all(fd, j.s.data(), j.s.size(), json_at);
+    write_all(fd, marks.data(), marks.size() * sizeof(MarkRow), marks_at);
+    write_all(fd, json.data(), json.size(), json_at);
     live->events_offset = kHeaderBytes;
     live->events_count = events.size();
     live->json_offset = json_at;
-    live->json_bytes = j.s.size();
+    live->json_bytes = json.size();
     __sync_synchronize();
     live->state = x.crashed ? 3 : 2;
 }
