@@ -26,6 +26,7 @@
 #include "twin/vec_cast.h"
 #include "twin/vec_duplicate.h"
 #include "twin/vec_compare_select.h"
+#include "twin/vec_reduce.h"
 #include "twin/operators.h"
 
 // copies

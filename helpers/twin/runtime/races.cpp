@@ -186,8 +186,9 @@ static bool stores_to_workspace(const Instr& in) {
 
 static void undefined_read(const Instr& in, const Region& r, uint64_t lo, uint64_t hi, uint8_t kind) {
     const uint32_t e = r.esize ? r.esize : 1;
-    const std::string what = fmt("%s: %s reads %llu B of %s (elements %llu..%llu) that %s", in.op, r.name, (unsigned long long)(hi - lo),
-                                 describe(r.owner).c_str(), (unsigned long long)((lo - r.owner.addr) / e), (unsigned long long)((hi - 1 - r.owner.addr) / e),
+    const uint64_t first = (lo - r.owner.addr) / e, last = (hi - 1 - r.owner.addr) / e;
+    const std::string what = fmt("%s: %s reads %llu element%s of %s (elements %llu..%llu, %llu B) that %s", in.op, r.name, (unsigned long long)(last - first + 1),
+                                 last == first ? "" : "s", describe(r.owner).c_str(), (unsigned long long)first, (unsigned long long)last, (unsigned long long)(hi - lo),
                                  kind == kPadding ? "are padding, not your data" : "were never written");
     if (in.undef == Undef::Store) {
         if (stores_to_workspace(in)) return;

@@ -88,6 +88,10 @@ struct VecRegisters {
     uint64_t compare[2] = {0, 0};      // CMPMASK
     LocalRef deq_table;                // tensor of SetDeqScale(tensor, info); Mem::N = none
     bool deq_vector = false;           // the table form was the last one used
+    uint32_t sum = 0;                  // ReduceSum of a count, as bits
+    uint32_t extreme = 0, extreme_index = 0;   // largest or smallest element, as bits, and its place
+    uint64_t gathered = 0;             // elements GatherMask kept
+    uint16_t merged[4] = {0, 0, 0, 0}; // MrgSort: pairs taken from each list
 };
 VecRegisters& vec_registers(Core& c);
 void vec_dequantise(const VecCall& c);             // vec_deq.cpp: CastDeq int16_t -> 8 bits
