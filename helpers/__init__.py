@@ -14,15 +14,17 @@ from .catalogue import page as explain
 # Functions that share their name with a module: imported here once, so that the function is what the name means.
 from .check import check
 from .chips import chip, chips
+from .compare import compare
 from .doctor import doctor
 from .errors import CheckError, CompileError, Finding, KernelError, SetupError, WorkbookError
 from .expect import expect_error
 from .kernel import Kernel, compile
 from .run import Run
 from .tiling import tiling_struct
+from .ubsim import ubsim
 
 __version__ = "0.1.0"
 __all__ = ["CheckError", "CompileError", "Finding", "Kernel", "KernelError", "Run", "SetupError", "WorkbookError", "check", "chip",
-           "chips", "compile", "doctor", "expect_error", "explain", "tiling_struct", "workspace"]
+           "chips", "compare", "compile", "doctor", "expect_error", "explain", "tiling_struct", "ubsim", "workspace"]
 
 magic.register()

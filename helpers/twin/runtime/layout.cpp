@@ -27,6 +27,7 @@ static std::string named(At at) {
     }
     while (!n.empty() && (n[0] == '*' || n[0] == '(' || n[0] == ' ')) n.erase(0, 1);
     if (n.rfind("this->", 0) == 0) n.erase(0, 6);
+    if (n.empty()) n = assigned_name(at);                  // `queue = core.TQue("VECIN", …)` of a tiling simulation
     return n.empty() ? "queue" : n;
 }
 

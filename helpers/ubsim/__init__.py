@@ -1,0 +1,19 @@
+"""NumPy tiling simulation: Python code that moves slices GM -> UB -> GM through the twin's own library.
+
+abi          the library's structs and entry points (twin/abi_front.h)
+simulation   @ubsim, the launch of a function, its Run
+core         what the function sees: queues, copies, instructions, flags
+gm, local    GlobalTensor, LocalTensor; slices: what an index means
+vector       vector instructions     copies: DataCopy, DataCopyPad
+state        the running simulation, and how errors reach the learner's line
+names        words of Ascend C as numbers
+"""
+from .copies import DataCopyExtParams, DataCopyPadExtParams, DataCopyParams
+from .core import Core, TBuf, TQue
+from .gm import GlobalTensor
+from .local import LocalTensor
+from .simulation import Simulation, ubsim
+from .vector import BinaryRepeatParams, UnaryRepeatParams
+
+__all__ = ["BinaryRepeatParams", "Core", "DataCopyExtParams", "DataCopyPadExtParams", "DataCopyParams", "GlobalTensor", "LocalTensor", "Simulation",
+           "TBuf", "TQue", "UnaryRepeatParams", "ubsim"]

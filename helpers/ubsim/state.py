@@ -1,0 +1,36 @@
+"""The running simulation, and how its errors reach the learner."""
+from __future__ import annotations
+
+from ..errors import Finding, KernelError
+from .abi import IDLE, here, lib
+
+running = None                               # the Session between its begin and its end
+
+
+def check(state: int) -> None:
+    """To be called with what an entry point returned, when it is not 0."""
+    if running is None or state == IDLE:
+        if running is not None and running.error is not None:
+            raise running.error
+        raise KernelError("No simulation is running.", [Finding(
+            "USE_AFTER_FREE", "error", None, "A tensor, queue or core of a simulation is used after the simulation has ended.",
+            "Use them inside the function that the simulation runs; results are in the arrays you passed.")])
+    raise running.fail()
+
+
+def refuse(code: str, message: str, hint: str = "") -> None:
+    """Ends the simulation with a finding of our own at the learner's line."""
+    check(lib.fatal(code.encode(), message.encode(), hint.encode(), here()))
+
+
+class explained:
+    """A ValueError of a wrong name or number becomes a BAD_PARAMETER finding at the learner's line."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, _):
+        if kind is ValueError and running is not None:
+            message, _, hint = str(error).partition(". ")
+            refuse("BAD_PARAMETER", message, hint)
+        return False
