@@ -21,7 +21,9 @@ _COMMON = ("-std=c++17", "-march=native", "-ffp-contract=off", "-fPIC", "-Wall",
 RUNTIME_FLAGS = _COMMON + ("-O3", "-fno-math-errno", "-fno-trapping-math", "-g1")
 # Narrowing in braces is normal kernel code (CANN switches the error off too); the twin checks values at run time.
 # -O1: kernels are thin calls into the library, more would only make the cell wait.
-KERNEL_FLAGS = _COMMON + ("-O1", "-g1", "-fvisibility=hidden", "-Wno-narrowing", "-Wno-unknown-pragmas", "-Wno-attributes",
+# A null pointer, an endless loop, a signed overflow are a learner's mistakes to be shown, not the optimiser's to use.
+KERNEL_FLAGS = _COMMON + ("-O1", "-g1", "-fvisibility=hidden", "-fno-delete-null-pointer-checks", "-fno-finite-loops", "-fwrapv",
+                          "-fno-strict-aliasing", "-Wno-narrowing", "-Wno-unknown-pragmas", "-Wno-attributes",
                           "-Wno-unused-function", "-Wno-unused-parameter")
 _ZIG_FLAGS = ("-fno-sanitize=undefined",)      # zig switches traps on by itself
 _CLANG_FLAGS = ("-Wno-c++11-narrowing", "-Wno-unknown-attributes", "-Wno-unused-const-variable")
