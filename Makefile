@@ -18,6 +18,9 @@ PYTHON ?= $(shell for p in python3 python3.12 python3.11 python3.10; do \
 
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=120 --nbval-kernel-startup-timeout=120
 
+# In a container one is root, and JupyterLab wants to be told that this is meant.
+ROOT_OK := $(if $(filter 0,$(shell id -u)),--allow-root)
+
 .PHONY: setup lab test notebooks bench doctor clean-cache
 
 setup: $(READY)
@@ -33,7 +36,7 @@ $(VENV)/.ready: pyproject.toml
 
 lab: setup
 	@$(PY) -m helpers target
-	$(PY) -m jupyterlab --notebook-dir=notebooks $(LAB_ARGS)
+	$(PY) -m jupyterlab --notebook-dir=notebooks $(ROOT_OK) $(LAB_ARGS)
 
 # pytest's exit 5 (nothing collected) fails too: a run that tested nothing is not a pass.
 test: setup

@@ -87,7 +87,8 @@ def test_chapters_of_the_readme_are_the_notebooks_there_are():
     text = (ROOT / "README.md").read_text()
     linked = set(re.findall(r"\(notebooks/(\w+\.ipynb)\)", text))
     assert linked == {p.name for p in NOTEBOOKS}
-    for path in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
+    prose = re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.S)
+    for path in re.findall(r"\]\((?!https?:)([^)#]+)\)", prose):
         assert (ROOT / path).exists(), path
 
 
