@@ -148,12 +148,13 @@ class _Channel:
         self.waiting: _Runner | None = None
         self.released: list[int] = []
 
-    def take_runner(self, path: str) -> _Runner:
+    def take_runner(self, path: str) -> tuple[_Runner, bool]:
+        """A runner, and whether it has served before."""
         runner, self.waiting = self.waiting, None
         if runner is not None and (runner.path != path or runner.process.poll() is not None):
             runner.end()
             runner = None
-        return runner or _Runner(path)
+        return (runner, True) if runner else (_Runner(path), False)
 
     def release(self, memory: int) -> None:
         """Memory that the waiting runner maps belongs to nobody any more."""
@@ -246,18 +247,16 @@ def _converse(channel: _Channel, job: Job, placement: Placement) -> Outcome:
     keep = any(m.keep for m in placement.maps)
     reuse = False
     with _Quiet() as quiet:
-        runner = channel.take_runner(job.runner)
+        runner, used = channel.take_runner(job.runner)
         try:
-            _prepare(channel)
-            if not runner.send(*_request(channel, runner, job, placement, keep)):
-                # It left while we were looking the other way (its idle time was over): once more, with a new one.
+            answer = _ask(channel, runner, job, placement, keep, quiet)
+            if used and answer == b"" and not _begun(channel):
+                # It left while we were looking the other way: its idle time was over, or the thread that had started
+                # it has ended. Once more, with a new one.
                 runner.end()
                 runner = _Runner(job.runner)
-                if not runner.send(*_request(channel, runner, job, placement, keep)):
-                    return Outcome(DIED, exit_code=runner.end(kill=False))
+                answer = _ask(channel, runner, job, placement, keep, quiet)
             how = FINISHED
-            with quiet.listening():
-                answer = runner.answer(job.timeout)
             if answer is None:
                 how = TIMEOUT
                 runner.process.terminate()
@@ -273,6 +272,18 @@ def _converse(channel: _Channel, job: Job, placement: Placement) -> Outcome:
                 channel.waiting = runner
             elif runner.process.returncode is None:
                 runner.end()
+
+
+def _ask(channel: _Channel, runner: _Runner, job: Job, placement: Placement, keep: bool, quiet: _Quiet) -> bytes | None:
+    _prepare(channel)
+    if not runner.send(*_request(channel, runner, job, placement, keep)):
+        return b""
+    with quiet.listening():
+        return runner.answer(job.timeout)
+
+
+def _begun(channel: _Channel) -> bool:
+    return any(os.pread(channel.result_fd, 4, 0))
 
 
 def _prepare(channel: _Channel) -> None:
