@@ -110,8 +110,9 @@ class _Library:
 
 
 @lru_cache(maxsize=1)
-def _load() -> c.CDLL:
-    return c.CDLL(str(runtime.ensure().library))
+def _load() -> c.PyDLL:
+    # PyDLL keeps Python's lock: the calls are short, and the library serves one caller at a time.
+    return c.PyDLL(str(runtime.ensure().library))
 
 
 lib = _Library()
@@ -133,4 +134,5 @@ def here() -> At:
     frame = sys._getframe(2)
     while frame.f_code.co_filename in _OWN:
         frame = frame.f_back
-    return place(frame.f_code.co_filename, frame.f_lineno)
+    key = frame.f_code.co_filename, frame.f_lineno
+    return _places.get(key) or place(*key)

@@ -8,7 +8,7 @@ from . import copies, names, vector
 from .abi import LocalRef, QueueSpec, here, lib
 from .gm import GlobalTensor
 from .local import LocalTensor
-from .state import check, refuse
+from .state import check, made, refuse
 
 _PARTNER = {"VECIN": "GM", "VECOUT": "VECOUT"}               # source of TQue<position>
 _TARGET = {"VECIN": "VECIN", "VECOUT": "GM"}
@@ -47,6 +47,10 @@ class TQue:
         if state:
             check(state)
         self._id, self._code = number.value, names.UINT8
+        made.append(self)
+
+    def _expire(self) -> None:
+        self._id = 0
 
     def AllocTensor(self, dtype) -> LocalTensor:
         """An empty buffer. Waits for the FreeTensor that emptied it."""
@@ -106,6 +110,10 @@ class TBuf:
         if state:
             check(state)
         self._id = number.value
+        made.append(self)
+
+    def _expire(self) -> None:
+        self._id = 0
 
     def Get(self, dtype, count: int | None = None) -> LocalTensor:
         """The whole buffer, or its first `count` elements."""

@@ -10,7 +10,10 @@ from . import names, vector
 from .abi import LocalRef, here, lib
 from .names import SIZE
 from .slices import shape_of, span, strides_of
-from .state import check, refuse
+from .state import check, made, refuse
+
+_FAR = 1 << 30                               # an address that far behind the end would not fit into 32 bits
+_NEVER = 8                                   # Mem::N, the memory of a tensor that was never assigned
 
 
 class Expression:
@@ -36,8 +39,12 @@ class LocalTensor:
 
     def __init__(self, ref: LocalRef, code: int, size: int | None = None, shape: tuple[int, ...] | None = None):
         self._ref, self._address, self._code = ref, byref(ref), code
+        made.append(self)
         self.size = ref.bytes // SIZE[code] if size is None else size
         self.shape = (self.size,) if shape is None else shape
+
+    def _expire(self) -> None:
+        self._ref.mem = _NEVER
 
     @property
     def dtype(self) -> np.dtype:
@@ -68,6 +75,8 @@ class LocalTensor:
     def _view(self, first: int, size: int, shape: tuple[int, ...]) -> "LocalTensor":
         old, step = self._ref, SIZE[self._code]
         left = old.bytes - first * step
+        if left < -_FAR:
+            refuse("OUT_OF_BOUNDS", f"the view starts at element {first} of a tensor of {self.size}", "Indices count elements, not bytes.")
         ref = LocalRef(old.addr + first * step, max(0, min(left, size * step)), old.buf, old.gen, old.mem, old.pos)
         return LocalTensor(ref, self._code, size, shape)
 

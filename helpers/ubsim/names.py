@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,6 +32,28 @@ def find(name, known, what: str) -> int:
     if word not in known:
         raise ValueError(f"{what} {name!r} is not known. Use one of {', '.join(known)}.")
     return known[word] if isinstance(known, dict) else known.index(word)
+
+
+# What messages spell as in C++, as it is written here.
+_SPELLINGS = [(re.compile(pattern), text) for pattern, text in (
+    (r"SetFlag/WaitFlag<HardEvent::(\w+)>", r'SetFlag("\1", id) and WaitFlag("\1", id)'),
+    (r"(\w+)<HardEvent::(\w+)>\((-?\d+)\)", r'\1("\2", \3)'),
+    (r"PipeBarrier<PIPE_(\w+)>\(\)", r'PipeBarrier("\1")'),
+    (r"GetTPipePtr\(\)->(\w+)\(HardEvent::(\w+)\)", r'core.\1("\2")'),
+    (r"GetTPipePtr\(\)->", "core."),
+    (r"TQue<TPosition::(\w+), …>", r'core.TQue("\1", …)'),
+    (r"(DataCopyPad\([^{}]*?), \{1, \d+, 0, 0, 0\}(, \{false, 0, 0, 0\})?\)", r"\1)"),
+    (r"SetGlobalBuffer gave this length in elements; check", "the array has this length; check"),
+    (r"; its blockLen is in bytes$", ""),
+)]
+
+
+def in_python(finding):
+    """The finding with its calls spelled as the simulation spells them."""
+    message, hint = finding.message, finding.hint
+    for pattern, text in _SPELLINGS:
+        message, hint = pattern.sub(text, message), pattern.sub(text, hint)
+    return replace(finding, message=message, hint=hint)
 
 
 _codes: dict = {}
@@ -91,4 +115,7 @@ def whole(value, what: str) -> int:
     """A whole number, also from NumPy; 8192.0 from a division is refused with the way to write it."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise ValueError(f"{what} is {value!r}; it must be a whole number. Use // instead of /.")
-    return value.__index__()
+    value = value.__index__()
+    if not -1 << 62 < value < 1 << 62:
+        raise ValueError(f"{what} is {value}; that is no number of elements or bytes. Check how it is computed.")
+    return value

@@ -20,6 +20,7 @@ from . import state
 from .abi import FrontArray, FrontLaunch, FrontResult, lib, place
 from .core import Core
 from .gm import GlobalTensor
+from .names import in_python
 
 _lock = threading.RLock()                    # the library runs one launch at a time
 _MAX_BLOCKS = 65535
@@ -78,7 +79,7 @@ class Session:
 
     def _findings(self, result: dict) -> list[Finding]:
         files = {f["file"].rsplit("/", 1)[-1]: f["file"] for f in result.get("findings", ()) if f["file"] and f["file"] != self.file}
-        return [_elsewhere(f, files) for f in runs.findings_from(result, self.file, self.source, 1)]
+        return [in_python(_elsewhere(f, files)) for f in runs.findings_from(result, self.file, self.source, 1)]
 
 
 def _elsewhere(finding: Finding, files: dict[str, str]) -> Finding:
@@ -143,6 +144,7 @@ class Simulation:
                 raise
             finally:
                 state.running = None
+                state.forget_made()
             if session.error is not None:    # the function caught it and went on
                 raise session.error
             return session.finish()
@@ -158,7 +160,9 @@ class Simulation:
                 raise TypeError(f"{self.name} returned a value; the result of a simulation is in the arrays it was given.")
             if session.error is not None:
                 return
-            if lib.core_end():
+            ended = lib.core_end()
+            state.forget_made()
+            if ended:
                 raise session.fail()
 
     def _bind(self, args, named: dict) -> tuple[dict, list]:

@@ -5,6 +5,14 @@ from ..errors import Finding, KernelError
 from .abi import IDLE, here, lib
 
 running = None                               # the Session between its begin and its end
+made: list = []                              # tensors, queues and buffers of the core that runs
+
+
+def forget_made() -> None:
+    """A core has ended: what it made means nothing to the next one."""
+    for thing in made:
+        thing._expire()
+    made.clear()
 
 
 def check(state: int) -> None:

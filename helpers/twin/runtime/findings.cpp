@@ -1,4 +1,5 @@
 // Findings and the words they use: names of queues and tensors come from the learner's own text.
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 
@@ -56,15 +57,17 @@ std::string argument_at(At at, const char* callee, int n) {
         if (p == std::string::npos) continue;
         p = text.find('(', p);
         if (p == std::string::npos) continue;
-        int depth = 0, index = 0;
+        int depth = 0, index = 0, lines = int(std::count(text.begin(), text.begin() + long(p), '\n'));
         std::string out;
         for (size_t i = p; i < text.size(); ++i) {
             char c = text[i];
+            if (c == '\n') ++lines;
             if (c == '(' || c == '[' || c == '{') { if (++depth == 1) continue; }
             if (c == ')' || c == ']' || c == '}') { if (--depth == 0) break; }
-            if (c == ',' && depth == 1) { if (index++ == n) break; continue; }
+            if (c == ',' && depth == 1) { ++index; continue; }
             if (index == n) out += c;
         }
+        if (start + lines < 0) continue;                   // a call that ends above this line is another one
         while (!out.empty() && std::isspace(static_cast<unsigned char>(out.front()))) out.erase(out.begin());
         while (!out.empty() && std::isspace(static_cast<unsigned char>(out.back()))) out.pop_back();
         if (out.rfind("this->", 0) == 0) out.erase(0, 6);
