@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "hooks.h"
 #include "vec_core.h"
 
 namespace twin {
@@ -23,9 +24,11 @@ void vec_check_start(const VecCall& c, int i, const LocalRef& t, uint32_t z, DTy
     const auto& all = buffers();
     if (t.buf >= 0 && t.buf < int(all.size())) base = all[size_t(t.buf)].addr;
     const uint32_t into = t.addr - base, next = (into + kBlock - 1) / kBlock * kBlock;
+    std::string rows = row_hint(t, type);                                      // the tensor may be rows laid out by DataCopyPad
+    if (!rows.empty()) rows = "; " + rows;
     fatal("MISALIGNED", c.at,
           fmt("%s: %s starts at byte %u of its buffer (UB address 0x%x); vector operands start at multiples of 32 B", c.api, operand_text(c, i).c_str(), into, t.addr),
-          fmt("%s offsets step by %u elements: the next legal index is %u", dtype_name(type), kBlock / z, next / z));
+          fmt("%s offsets step by %u elements: the next legal index is %u%s", dtype_name(type), kBlock / z, next / z, rows.c_str()));
 }
 
 // ===== Strides
