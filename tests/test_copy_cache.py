@@ -144,7 +144,7 @@ def test_values_of_the_bypass():
 def test_bounds():
     x, y = arrays()
     assert_finds("GM_OUT_OF_BOUNDS", text("yGm.SetValue(256, 1);  // HERE"), x, y)
-    assert_finds("GM_OUT_OF_BOUNDS", text("GlobalTensor<int32_t> g; g.SetGlobalBuffer((__gm__ int32_t*)yAddr, 16); g[16].SetValue(0, 1);  // HERE"), x, y, says="past the end")
+    assert_finds("GM_OUT_OF_BOUNDS", text("GlobalTensor<int32_t> g; g.SetGlobalBuffer((__gm__ int32_t*)yAddr, 16); g[16].SetValue(0, 1);  // HERE"), x, y, says="behind the end")
     assert_finds("GM_OUT_OF_BOUNDS", text("ReadGmByPassDCache((__gm__ int32_t*)yAddr + 5000);  // HERE"), x, y)
 
 

@@ -225,7 +225,7 @@ def test_unassigned_and_out_of_range():
     assert_finds("OUT_OF_BOUNDS", text("DataCopy(ub, xGm, 1024);  // HERE"), *arrays(2048), says="1024")
     assert_finds("GM_OUT_OF_BOUNDS", text("DataCopy(ub, xGm[496], 32);  // HERE"), x, y)
     setup = """    GlobalTensor<half> xGm, yGm; xGm.SetGlobalBuffer((__gm__ half*)xAddr, 64); yGm.SetGlobalBuffer((__gm__ half*)yAddr);"""
-    assert_finds("GM_OUT_OF_BOUNDS", text("DataCopy(ub, xGm[64], 16);  // HERE", setup=setup), x, y, says="past the end")
+    assert_finds("GM_OUT_OF_BOUNDS", text("DataCopy(ub, xGm[64], 16);  // HERE", setup=setup), x, y, says="behind the end")
     assert_finds("GM_OUT_OF_BOUNDS", text("DataCopy(ub, xGm[48], 32);  // HERE", setup=setup), x, y, says="of 32 B")
     assert_clean(text("DataCopy(ub, xGm[48], 16);", setup=setup), x, y)
 

@@ -7,7 +7,7 @@ from kernel_text import assert_clean, assert_finds, kernel
 
 
 def cube(*calls, t="half", kind="KERNEL_TYPE_AIC_ONLY"):
-    lines = [f"KERNEL_TASK_TYPE_DEFAULT({kind});", "LocalTensor<T> l1(TPosition::A1, 0, 4096);", *calls, ";"]
+    lines = [f"KERNEL_TASK_TYPE_DEFAULT({kind});", "InitSocState();", "LocalTensor<T> l1(TPosition::A1, 0, 4096);", *calls, ";"]
     return kernel("\n    PipeBarrier<PIPE_ALL>();\n".join("    " + c for c in lines), t=t, pipe=False)
 
 

@@ -62,7 +62,7 @@ void check_pitch(const CopyCall& c, const CopyBlocks&, uint64_t row, uint64_t ga
 }
 
 void check_global_extent(const CopyCall& c, const SideExtent& s, const char* unit_name) {
-    if (s.end <= s.room || !c.global.set || !c.global.ptr) return;
+    if (s.end <= s.room || !s.room || c.global.set != 1 || !c.global.ptr) return;
     const uint64_t gap = static_cast<uint64_t>(s.stride * s.stride_unit);
     const std::string reach = fmt("%s: %s needs %lld B behind its start, %s has %lld B", c.api, c.global_name().c_str(), ll(s.end), describe_gm(c.global.ptr).c_str(), ll(s.room));
     if (s.rows > 1 && gap >= s.room)
@@ -70,8 +70,6 @@ void check_global_extent(const CopyCall& c, const SideExtent& s, const char* uni
               "the stride is pitch - length of one row; check that it was not computed from the total size");
     const std::string why = stride_confusion(s, unit_name);
     if (!why.empty()) fatal("GM_OUT_OF_BOUNDS", c.at, reach, why);
-    if (c.global.set == 2 && !c.global.bytes)
-        fatal("GM_OUT_OF_BOUNDS", c.at, reach, "the index in [] is past the end of the GlobalTensor: it counts elements, and the block or tile offset may be too large");
 }
 
 }  // namespace twin

@@ -41,12 +41,6 @@ uint64_t CopyCall::global_room() const {
 }
 
 // ===== Operands
-void check_view(const GlobalRef& g, const char* api, At at) {
-    if (g.set != 2 || g.bytes) return;
-    fatal("GM_OUT_OF_BOUNDS", at, fmt("%s: the index in [] is past the end of the GlobalTensor (%s)", api, describe_gm(g.ptr).c_str()),
-          "[] counts elements; check the block or tile offset");
-}
-
 void check_local_alignment(const char* api, const LocalRef& t, DType type, int argument, At at) {
     if (t.addr % kBlock == 0) return;
     const uint32_t size = size_of(type) ? size_of(type) : 1;

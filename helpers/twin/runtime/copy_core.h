@@ -38,8 +38,6 @@ struct CopyRows {
 
 // True when the call runs on this core. Raises what is wrong with the operands themselves: path, types, alignment.
 bool copy_begin(const CopyCall& c);
-// Raises GM_OUT_OF_BOUNDS when [] has moved the view past its end: nothing may be accessed there.
-void check_view(const GlobalRef& g, const char* api, At at);
 void check_local_alignment(const char* api, const LocalRef& t, DType type, int argument, At at);
 // Name of an operand: the argument text of the call, else the buffer behind the tensor.
 std::string operand_name(const char* api, At at, int argument, const LocalRef& t);

@@ -61,7 +61,6 @@ static void nd2nz(const CopyCall& c, const CopyNd2Nz& p) {
     if (c.size == 8) fatal("UNSUPPORTED_TYPE", c.at, fmt("DataCopy ND to NZ does not take %s", type_name(c.type)), "it exists for elements of 1, 2 and 4 bytes");
     check_ranges({{"ndNum", p.nd_num, 0, 4095}, {"nValue", p.n_value, 0, 16384}, {"dValue", p.d_value, 0, 65535}}, c.at);
     if (!p.nd_num || !p.n_value || !p.d_value) return;
-    check_view(c.global, c.api, c.at);
     check_ranges({{"srcNdMatrixStride", p.src_nd_matrix_stride, 0, 65535}, {"srcDValue", p.src_d_value, 1, 65535}, {"dstNzC0Stride", p.dst_nz_c0_stride, 1, 16384},
                   {"dstNzNStride", p.dst_nz_n_stride, 1, 16384}, {"dstNzMatrixStride", p.dst_nz_matrix_stride, 0, c.local.mem == Mem::UB ? 65535 : 16384}}, c.at);
     const uint32_t c0 = kBlock / c.size;
@@ -107,7 +106,6 @@ static void nz2nd(const CopyCall& c, const CopyNz2Nd& p) {
     if (c.size != 2 && c.size != 4) fatal("UNSUPPORTED_TYPE", c.at, fmt("DataCopy NZ to ND does not take %s", type_name(c.type)), "it exists for elements of 2 and 4 bytes");
     check_ranges({{"ndNum", p.nd_num, 0, 4095}}, c.at);
     if (!p.nd_num) return;
-    check_view(c.global, c.api, c.at);
     check_ranges({{"nValue", p.n_value, 1, 8192}, {"dValue", p.d_value, 1, 8192}, {"srcNdMatrixStride", p.src_nd_matrix_stride, 1, 512}, {"srcNStride", p.src_n_stride, 0, 4096},
                   {"dstDStride", p.dst_d_stride, 1, 65535}, {"dstNdMatrixStride", p.dst_nd_matrix_stride, 1, 65535}}, c.at);
     if (p.d_value % 16) fatal("BAD_PARAMETER", c.at, fmt("DataCopy: dValue=%lld is not a multiple of 16, the width of a fractal", ll(p.d_value)), "copy whole fractals and drop the padding columns on the way to the next step");

@@ -109,7 +109,7 @@ static void check_ub_extent(const CopyCall& c, const SideExtent& s, uint64_t pac
     if (!why.empty()) fatal("OUT_OF_BOUNDS", c.at, reach, why);
     if (packed_row != s.row && s.rows * packed_row <= s.room)
         fatal("OUT_OF_BOUNDS", c.at, fmt("%s: in UB every row starts on a 32 B boundary, so row 1 is at element %lld, not %lld", reach.c_str(), ll(s.row / c.size), ll(packed_row / c.size)),
-              fmt("%lld rows of %lld B take %lld B each: InitBuffer with at least %lld B and index rows with a pitch of %lld elements", ll(s.rows), ll(packed_row), ll(s.row), ll(s.end),
+              fmt("%lld rows of %lld B take %lld B each: InitBuffer with at least %lld B and index rows with a pitch of %lld elements", ll(s.rows), ll(packed_row), ll(s.row), ll(align_up(s.end)),
                   ll(s.row / c.size)));
 }
 

@@ -61,12 +61,11 @@ static void copy_slice(const CopyCall& c, const CopySlice* local_s, const CopySl
     if (!copy_begin(c)) return;
     if (dims < 1 || dims > 8) fatal("BAD_PARAMETER", c.at, fmt("DataCopy: dimValue=%u is outside 1..8", dims), "merge dimensions that are copied whole");
     if (c.size == 8) fatal("UNSUPPORTED_TYPE", c.at, fmt("DataCopy of slices does not take %s", type_name(c.type)), "ReinterpretCast both tensors to int32_t and double the indices");
-    check_view(c.global, c.api, c.at);
     const SliceSide l = read_slice(local_s, dims, c.type, c.store ? "source" : "destination", c.at);
     const SliceSide g = read_slice(global_s, dims, c.type, c.store ? "destination" : "source", c.at);
     if (l.piece != g.piece || l.pieces != g.pieces)
         fatal("BAD_PARAMETER", c.at,
-              fmt("DataCopy: the UB slice has %lld pieces of %lld elements, the GM slice %lld of %lld", ll(l.pieces), ll(l.piece), ll(g.pieces), ll(g.piece)),
+              fmt("DataCopy: pieces x elements are %lld x %lld in the UB slice and %lld x %lld in the GM slice", ll(l.pieces), ll(l.piece), ll(g.pieces), ll(g.piece)),
               "both slices need the same burstLen and the same number of pieces");
     for (uint32_t d = 0; d < dims; ++d) {
         const int64_t bytes = (d ? l.weight[d] * l.step[d] : l.step[0]) * c.size;

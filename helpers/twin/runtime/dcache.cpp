@@ -41,6 +41,7 @@ static std::string line_of(uint64_t line) {
         if (line >= b.device && line < b.device + b.bytes) return element_of(b.base + (line - b.device));
     return fmt("0x%llx", static_cast<unsigned long long>(line));
 }
+static std::string both(At a, At b) { return a.line == b.line ? "both at " + where(a) : where(a) + " and " + where(b); }
 static const char* kClean = "after the write call DataCacheCleanAndInvalid<T, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT> on the element";
 
 // ===== Lines
@@ -135,8 +136,8 @@ static void note_writer(Core& c, uint64_t line, uint64_t bytes, At at) {
         if (w.core == c.id) { mine = &w; continue; }
         if (!(w.bytes & ~bytes) || ordered_after(w)) continue;        // the same bytes: a conflict of its own
         report(Severity::Error, "CACHE_STALE", at,
-               fmt("blocks %lld and %lld write different bytes of one 64-byte cache line, the one that starts at %s (%s and %s): a line goes back to GM whole, so the later write-back undoes the earlier",
-                   static_cast<long long>(w.block), static_cast<long long>(c.block), line_of(line).c_str(), where(w.at).c_str(), where(at).c_str()),
+               fmt("blocks %lld and %lld write different bytes of one 64-byte cache line, the one that starts at %s (%s): a line goes back to GM whole, so the later write-back undoes the earlier",
+                   static_cast<long long>(w.block), static_cast<long long>(c.block), line_of(line).c_str(), both(w.at, at).c_str()),
                "give every block a line of its own (64 B apart), collect the values in UB and store them with DataCopyPad, or use WriteGmByPassDCache");
     }
     if (!mine) { found->second.push_back({c.id, c.block, bytes, at, 0}); return; }
@@ -235,7 +236,8 @@ void dcache_gm_dma(Core& c, const void* p, uint64_t bytes, bool write, At at) {
             if (l->dirty)
                 report(Severity::Error, "CACHE_STALE", at,
                        fmt("this copy stores into the cache line at %s while SetValue of block %lld (%s) holds it dirty in its data cache: the write-back of the whole line undoes the copy",
-                           line_of(line).c_str(), static_cast<long long>(owner->block), where(l->dirty_at).c_str()), kClean);
+                           line_of(line).c_str(), static_cast<long long>(owner->block), where(l->dirty_at).c_str()),
+                       "call DataCacheCleanAndInvalid on the line between SetValue and the copy, or keep scalar results in lines that no copy touches");
             l->stale |= l->valid & mask;
             l->stale_at = at;
             l->stale_by = "a copy";
@@ -251,7 +253,6 @@ extern "C" {
 void tw_gm_scalar(const GlobalRef* g, uint64_t byte_offset, uint32_t bytes, void* value, int write, At at) {
     const char* op = write ? "SetValue" : "GetValue";
     gm_check(*g, byte_offset, bytes, at, op, "the tensor");
-    check_view(*g, op, at);
     uint8_t* p = g->ptr + byte_offset;
     charge(write ? g_caches.cost.set : g_caches.cost.get_hit, at);
     scalar_gm(p, bytes, write, at, op);

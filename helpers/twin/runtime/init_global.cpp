@@ -33,7 +33,6 @@ static void init_global(const GlobalRef& g, DType t, uint64_t count, uint64_t bi
     const uint32_t size = size_of(t);
     gm_check(g, 0, count * size, at, api, "gm");
     if (!count) return;
-    check_view(g, api, at);
     const uint32_t top = static_cast<uint32_t>((queue_state().top[static_cast<int>(Mem::UB)] + kBlock - 1) / kBlock * kBlock), end = capacity(Mem::UB);
     const uint32_t free_bytes = top < end ? end - top : 0;
     if (free_bytes < kBlock)
