@@ -20,6 +20,7 @@ LOCATION = "ASCEND_WORKBOOK_CACHE"
 CAP_MB = "ASCEND_WORKBOOK_CACHE_MB"
 _DEFAULT_CAP_MB = 2048        # a precompiled header takes about 50 MB
 _KEEP_SECONDS = 3600        # never prune what was used within the last hour: a notebook may be about to start it
+_PRUNE_SECONDS = 600
 _DIGEST_LIMIT = 16 << 20    # larger files (precompiled headers) are checked by size alone
 _META = "meta.json"
 
@@ -97,7 +98,7 @@ class Cache:
                 self._publish(scratch, target, full_key)
             finally:
                 shutil.rmtree(scratch, ignore_errors=True)
-        self.prune()
+        self._prune_now_and_then()
         return Entry(target, meta)
 
     def _publish(self, scratch: Path, target: Path, full_key: str) -> None:
@@ -160,11 +161,23 @@ class Cache:
             removed += 1
         return removed
 
+    def _prune_now_and_then(self) -> None:
+        """Looking at every entry takes longer than building a cell: once in a while is enough."""
+        stamp = self.root / "pruned"
+        try:
+            if time.time() - stamp.stat().st_mtime < _PRUNE_SECONDS:
+                return
+        except FileNotFoundError:
+            pass
+        stamp.touch()
+        self.prune()
+
     def clear(self) -> int:
         """Removes everything; returns the number of entries."""
         entries = self.entries()
         for entry in entries:
             self._discard(entry["path"])
+        (self.root / "pruned").unlink(missing_ok=True)
         for part in ("tmp", "locks"):
             shutil.rmtree(self.root / part, ignore_errors=True)
         return len(entries)

@@ -81,9 +81,7 @@ def is_built() -> bool:
 def _keys(compiler: Compiler) -> tuple[tuple[str, ...], dict[Path, str], str]:
     """Flags, key of each source's object, key of the whole."""
     flags = RUNTIME_FLAGS + _extra(compiler)
-    runner = twin.RUNTIME / twin.RUNNER
-    sources = [*twin.runtime_sources(), *([runner] if runner.exists() else [])]
-    keys = {s: key("object", s.name, twin.source_digest(s), "\0".join(flags), compiler.identity) for s in sources}
+    keys = {source: key("object", source.name, text, "\0".join(flags), compiler.identity) for source, text in twin.source_digests().items()}
     return flags, keys, key("runtime", *keys.values(), "\0".join(_link_flags(compiler)))
 
 
