@@ -83,7 +83,7 @@ def test_a_copy_does_not_see_a_dirty_line():
 def test_a_copy_into_a_dirty_line():
     x, y = arrays()
     store = ["DataCopy(ub, xGm, 8);", "PipeBarrier<PIPE_ALL>();", "yGm.SetValue(8, 1);", "%s", "DataCopy(yGm, ub, 8);%s"]
-    assert_finds("CACHE_STALE", text(*store[:3], store[4] % "  // HERE"), x, y, says="undoes the copy")
+    assert_finds("CACHE_STALE", text(*store[:3], store[4] % "  // HERE"), x, y, says="may undo the copy")
     assert_clean(text(*store[:3], CLEAN + "(yGm[8]);", store[4] % ""), x, y)
 
 
@@ -98,6 +98,34 @@ def test_an_old_value_after_a_copy():
     # bytes of the line that the copy left alone are still right
     x, y = arrays()
     assert_clean(text(*body[:-2], "yGm.SetValue(64, first + yGm.GetValue(8));"), x, y)
+
+
+def test_a_copy_of_another_core_needs_the_line_written_back():
+    """SyncAll orders the cores; the value still sits in the first core's cache."""
+    x, y = arrays()
+    body = ["if (me == 0) { yGm.SetValue(0, 5); %s }", "SyncAll();", "if (me == 1) DataCopy(ub, yGm, 8);%s"]
+    assert_finds("CACHE_STALE", text(body[0] % "", body[1], body[2] % "  // HERE"), x, y, blocks=2, says="this copy reads")
+    assert_clean(text(body[0] % (CLEAN + "(yGm);"), body[1], body[2] % ""), x, y, blocks=2)
+
+
+def test_a_scalar_read_of_another_core_needs_the_line_written_back():
+    x, y = arrays()
+    body = ["if (me == 0) { yGm.SetValue(0, 5); %s }", "SyncAll();", "if (me == 1) yGm.SetValue(64, yGm.GetValue(0));%s"]
+    assert_finds("CACHE_STALE", text(body[0] % "", body[1], body[2] % "  // HERE"), x, y, blocks=2, says="never left that core's data cache")
+    assert_clean(text(body[0] % (CLEAN + "(yGm);"), body[1], body[2] % ""), x, y, blocks=2)
+    assert y[64] == 5
+
+
+def test_a_copy_and_a_scalar_of_two_cores_in_one_line():
+    x, y = arrays()
+    copy, scalar = "DataCopy(ub, xGm, 8); PipeBarrier<PIPE_ALL>(); DataCopy(yGm, ub, 8);", "yGm.SetValue(8, 1);"
+    for first, second in ((copy, scalar), (scalar, copy)):
+        found = assert_finds("CACHE_STALE", text(f"if (me == 0) {{ {first} }}", f"if (me == 1) {{ {second} }}  // HERE"), x, y, blocks=2)
+        assert "y" in found.message and "whole line" in found.message
+        good = text(f"if (me == 0) {{ {first} {CLEAN}(yGm[8]); }}", "SyncAll();", f"if (me == 1) {{ {second} }}")
+        assert_clean(good, x, y, blocks=2)
+    apart = text(f"if (me == 0) {{ {copy} }}", "if (me == 1) yGm.SetValue(16, 1);")
+    assert_clean(apart, x, y, blocks=2)
 
 
 # ---- flags in GM
