@@ -48,7 +48,7 @@ notebooks: setup
 	$(PY) -m helpers.course.execute
 
 bench: setup
-	$(PY) -m pytest --benchmark-only --benchmark-sort=name tests
+	$(PY) tests/bench.py
 
 doctor: setup
 	@$(PY) -m helpers doctor

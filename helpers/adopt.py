@@ -8,7 +8,7 @@ What keeps this safe:
 - only memory that malloc got by mmap for this array alone (glibc says so in the chunk's header);
 - free() unmaps whatever lies at the addresses; a weak reference tells when to close the file;
 - NumPy refuses to resize an array that is weakly referenced, so addresses stay valid while the array lives;
-- before os.fork() (see launch.py) the pages become private again: a child must not write into its parent's arrays.
+- before os.fork() (see channel.py) the pages become private again: a child must not write into its parent's arrays.
 Set ASCEND_WORKBOOK_ADOPT=0 to copy always.
 """
 from __future__ import annotations

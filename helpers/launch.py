@@ -1,33 +1,26 @@
 """One launch in the runner process: start it, hand over the arrays, wait, read what happened, leave nothing behind."""
 from __future__ import annotations
 
-import atexit
 import json
 import os
-import signal
-import socket
 import struct
-import subprocess
-import threading
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from . import adopt
 from .arguments import Buffer, Value
 from .arrays import Placement
-from .shared_memory import Pool, anonymous_file
+from .channel import HEADER_BYTES, Channel, get_channel
+from .runner_process import Quiet, Runner
 
 EVENT = np.dtype([("core", "<i4"), ("block", "<i4"), ("kind", "<i4"), ("pipe", "<i4"), ("op", "<i4"), ("line", "<i4"),
                   ("file", "<i4"), ("sub", "<i4"), ("start", "<f8"), ("end", "<f8"), ("bytes", "<u8"), ("elements", "<u8")])
 MARK = np.dtype([("core", "<i4"), ("buffer", "<i4"), ("alloc", "<i4"), ("unused", "<i4"), ("ns", "<f8")])
 
 OUTPUT_BYTES = 1 << 20          # what a kernel may write to its file descriptors 1 and 2
-_MAGIC = 0x51524E52
 _HEADER = struct.Struct("<Iiqii48sQQQQ")        # LiveHeader
 _CRASH = struct.Struct("<iiQQiiq16Q")           # CrashRecord
-_CRASH_OFFSET, _HEADER_BYTES = 1024, 4096
+_CRASH_OFFSET = 1024
 _WARM_RESULT = 64 << 20
 _GRACE = 2.5                    # seconds for the runner to say where it was after it has been told to stop
 FINISHED, TIMEOUT, DIED = "finished", "timeout", "died"
@@ -84,118 +77,9 @@ class Outcome:
     placement: Placement | None = None
 
 
-class _Runner:
-    """A started runner process. With keep=True it serves several launches, as long as each ends without errors."""
-
-    def __init__(self, path: str):
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            env = {**os.environ, "LC_ALL": "C", "LIBC_FATAL_STDERR_": "1"}
-            self.process = subprocess.Popen([path, str(theirs.fileno())], pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
-                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, env=env)
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
-        self.path, self.socket, self.known = path, ours, set()
-
-    def send(self, lines: list[str], blobs: list[bytes], fds: list[int]) -> bool:
-        payload = ("\n".join(lines) + "\nend\n").encode() + b"".join(blobs)
-        self.socket.settimeout(30)
-        try:
-            socket.send_fds(self.socket, [struct.pack("<IIQ", _MAGIC, len(fds), len(payload))], fds)
-            self.socket.sendall(payload)
-            return True
-        except (BrokenPipeError, ConnectionResetError):
-            return False
-
-    def answer(self, seconds: float) -> bytes | None:
-        """b"D": done and ready for more; b"E": done; b"": the process has gone; None: nothing within the time."""
-        self.socket.settimeout(max(seconds, 0.001))
-        try:
-            return self.socket.recv(1)
-        except TimeoutError:
-            return None
-        except ConnectionResetError:
-            return b""
-
-    def end(self, kill: bool = True) -> int | None:
-        """Ends and reaps the process; nothing of it is left."""
-        self.socket.close()
-        if kill:
-            self.process.kill()
-        try:
-            return self.process.wait(5)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            return self.process.wait()
-
-
-class _Channel:
-    """What this process keeps between launches: shared memory, and at most one waiting runner.
-
-    A runner waits only after a launch with large arrays: their page tables cost more than the launch itself. It leaves
-    by itself after some seconds, and is ended with this process.
-    """
-
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
-        self.pool = Pool()
-        self.result_fd = anonymous_file("kernel-result")
-        self.output_fd = anonymous_file("kernel-output")
-        os.ftruncate(self.result_fd, _HEADER_BYTES)
-        self.waiting: _Runner | None = None
-        self.released: list[int] = []
-
-    def take_runner(self, path: str) -> tuple[_Runner, bool]:
-        """A runner, and whether it has served before."""
-        runner, self.waiting = self.waiting, None
-        if runner is not None and (runner.path != path or runner.process.poll() is not None):
-            runner.end()
-            runner = None
-        return (runner, True) if runner else (_Runner(path), False)
-
-    def release(self, memory: int) -> None:
-        """Memory that the waiting runner maps belongs to nobody any more."""
-        self.released.append(memory)
-        if self.lock.acquire(blocking=False):
-            try:
-                runner = self.waiting
-                if runner is not None and runner.known & {2 * memory, 2 * memory + 1}:
-                    self.waiting = None
-                    runner.end()
-            finally:
-                self.lock.release()
-
-    def close(self) -> None:
-        runner, self.waiting = self.waiting, None
-        if runner is not None:
-            runner.end()
-
-
-_channel: _Channel | None = None
-_making = threading.Lock()
-
-
-def _get_channel() -> _Channel:
-    global _channel
-    with _making:
-        if _channel is None:
-            _channel = _Channel()
-    return _channel
-
-
-def stop_waiting_runner() -> None:
-    """Ends the runner that waits for the next launch, if there is one."""
-    if _channel is not None:
-        with _channel.lock:
-            _channel.close()
-
-
 def run(job: Job) -> Outcome:
     """Runs the kernel once. KeyboardInterrupt and every other exception end the runner first."""
-    channel = _get_channel()
+    channel = get_channel()
     with channel.lock:
         placement = Placement(job.buffers, job.memory_mb, channel.pool)
         try:
@@ -207,46 +91,10 @@ def run(job: Job) -> Outcome:
         return outcome
 
 
-class _Quiet:
-    """Holds Ctrl-C back, so that it never falls between the start of a process and the note of its number.
-
-    It takes effect while waiting for the runner (`listening`), or at the end. Blocking the signal would not do: the
-    system hands it to any thread, and Python then interrupts the main thread all the same.
-    """
-
-    def __enter__(self) -> "_Quiet":
-        self._handler, self._pending = None, False
-        if threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT)):
-            self._handler = signal.signal(signal.SIGINT, self._note)
-        return self
-
-    def _note(self, *_) -> None:
-        self._pending = True
-
-    def __exit__(self, *_) -> None:
-        self._open()
-
-    def _open(self) -> None:
-        if self._handler is not None:
-            signal.signal(signal.SIGINT, self._handler)
-            if self._pending:
-                self._pending = False
-                signal.raise_signal(signal.SIGINT)
-
-    @contextmanager
-    def listening(self):
-        self._open()
-        try:
-            yield
-        finally:
-            if self._handler is not None:
-                signal.signal(signal.SIGINT, self._note)
-
-
-def _converse(channel: _Channel, job: Job, placement: Placement) -> Outcome:
+def _converse(channel: Channel, job: Job, placement: Placement) -> Outcome:
     keep = any(m.keep for m in placement.maps)
     reuse = False
-    with _Quiet() as quiet:
+    with Quiet() as quiet:
         runner, used = channel.take_runner(job.runner)
         try:
             answer = _ask(channel, runner, job, placement, keep, quiet)
@@ -254,7 +102,7 @@ def _converse(channel: _Channel, job: Job, placement: Placement) -> Outcome:
                 # It left while we were looking the other way: its idle time was over, or the thread that had started
                 # it has ended. Once more, with a new one.
                 runner.end()
-                runner = _Runner(job.runner)
+                runner = Runner(job.runner)
                 answer = _ask(channel, runner, job, placement, keep, quiet)
             how = FINISHED
             if answer is None:
@@ -269,12 +117,12 @@ def _converse(channel: _Channel, job: Job, placement: Placement) -> Outcome:
             return outcome
         finally:
             if reuse:
-                channel.waiting = runner
+                channel.keep(runner)
             elif runner.process.returncode is None:
                 runner.end()
 
 
-def _ask(channel: _Channel, runner: _Runner, job: Job, placement: Placement, keep: bool, quiet: _Quiet) -> bytes | None:
+def _ask(channel: Channel, runner: Runner, job: Job, placement: Placement, keep: bool, quiet: Quiet) -> bytes | None:
     _prepare(channel)
     if not runner.send(*_request(channel, runner, job, placement, keep)):
         return b""
@@ -282,17 +130,17 @@ def _ask(channel: _Channel, runner: _Runner, job: Job, placement: Placement, kee
         return runner.answer(job.timeout)
 
 
-def _begun(channel: _Channel) -> bool:
+def _begun(channel: Channel) -> bool:
     return any(os.pread(channel.result_fd, 4, 0))
 
 
-def _prepare(channel: _Channel) -> None:
-    os.pwrite(channel.result_fd, bytes(_HEADER_BYTES), 0)
+def _prepare(channel: Channel) -> None:
+    os.pwrite(channel.result_fd, bytes(HEADER_BYTES), 0)
     os.ftruncate(channel.output_fd, 0)
     os.lseek(channel.output_fd, 0, os.SEEK_SET)
 
 
-def _request(channel: _Channel, runner: _Runner, job: Job, placement: Placement, keep: bool):
+def _request(channel: Channel, runner: Runner, job: Job, placement: Placement, keep: bool):
     fds = [channel.result_fd, channel.output_fd]
     blobs = [job.source.encode()]
     lines = [f"kernel {job.kernel}", f"entry {job.entry}", f"file {job.label}", f"source {len(blobs[0])}",
@@ -324,10 +172,10 @@ def _request(channel: _Channel, runner: _Runner, job: Job, placement: Placement,
     return lines, blobs, fds
 
 
-def _read(channel: _Channel, how: str) -> Outcome:
+def _read(channel: Channel, how: str) -> Outcome:
     out = Outcome(how)
     fd = channel.result_fd
-    head = os.pread(fd, _HEADER_BYTES, 0)
+    head = os.pread(fd, HEADER_BYTES, 0)
     magic, state, block, _core, line, op, json_at, json_bytes, events_at, events = _HEADER.unpack_from(head)
     out.live = (block, line, op.split(b"\0")[0].decode(errors="replace"))
     kind, code, address, _pc, arg, frames, arg_offset, *frame = _CRASH.unpack_from(head, _CRASH_OFFSET)
@@ -340,7 +188,7 @@ def _read(channel: _Channel, how: str) -> Outcome:
     text = os.pread(channel.output_fd, OUTPUT_BYTES, 0)
     out.output, out.output_cut = text.decode(errors="replace"), len(text) >= OUTPUT_BYTES
     if os.fstat(fd).st_size > _WARM_RESULT:
-        os.ftruncate(fd, _HEADER_BYTES)
+        os.ftruncate(fd, HEADER_BYTES)
     return out
 
 
@@ -352,38 +200,3 @@ def _table(fd: int, offset: int, count: int, dtype: np.dtype) -> np.ndarray:
         view[done:done + len(data)] = data
         done += len(data)
     return table
-
-
-# ---- forks: a child must not share arrays, pool or runner with its parent
-_held: _Channel | None = None
-
-
-def _before_fork() -> None:
-    global _held
-    _held = _channel
-    if _held is not None:
-        _held.lock.acquire()          # a launch of another thread ends first
-        adopt.release_all()
-
-
-def _after_fork_parent() -> None:
-    if _held is not None:
-        _held.lock.release()
-
-
-def _after_fork_child() -> None:
-    global _channel, _making
-    if _channel is not None:
-        if _channel.waiting is not None:
-            _channel.waiting.socket.close()
-            _channel.waiting.process.returncode = 0      # not our child: never wait for it, never signal it
-        _channel.pool.close()
-        os.close(_channel.result_fd)
-        os.close(_channel.output_fd)
-    _channel, _making = None, threading.Lock()
-
-
-adopt.on_release.append(lambda memory: _channel.release(memory) if _channel is not None else None)
-atexit.register(stop_waiting_runner)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_parent, after_in_child=_after_fork_child)

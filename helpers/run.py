@@ -40,6 +40,7 @@ class Run:
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     stdout: str = ""
+    runner_bytes: int = 0                      # memory of the runner process beyond the arrays (its peak)
 
     @property
     def cycles(self) -> int:
@@ -103,7 +104,8 @@ def from_result(result: dict, events, marks, **known) -> Run:
     return Run(time_us=(result["kernel_ns"] or 0.0) / 1e3, events=events, ops=result["ops"], files=result["files"],
                busy=np.array(result["busy"], float).reshape(-1, len(PIPES)), core_end=np.array(result["core_end"], float),
                totals=totals, buffers=buffers, mark_table=marks,
-               scalar_lines={line: cycles for line, cycles, _ in result["scalar_lines"]}, notes=result["notes"], **known)
+               scalar_lines={line: cycles for line, cycles, _ in result["scalar_lines"]}, notes=result["notes"],
+               runner_bytes=max(0, result["peak_bytes"] - result["mapped_bytes"]) if result.get("peak_bytes") else 0, **known)
 
 
 def findings_from(result: dict, label: str, source: str, first_line: int) -> list[Finding]:

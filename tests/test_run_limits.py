@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 import helpers as hp
-from helpers import launch
+from helpers import channel
 
 SOURCE = r'''#include "kernel_operator.h"
 #include <cstdio>
@@ -297,7 +297,7 @@ def test_waiting_runner_is_ended_on_request(kernels):
     kernels["fine"][1](x, y, 1000)
     if not psutil.Process().children():
         pytest.skip("this system copies large arrays")
-    launch.stop_waiting_runner()
+    channel.stop_waiting_runner()
     assert not psutil.Process().children()
     kernels["fine"][1](x, y, 1000)
     del x                                  # memory that nobody owns is not held by a runner

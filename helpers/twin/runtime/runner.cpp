@@ -81,13 +81,14 @@ void flush_output() {
 }
 
 uint64_t peak_bytes() {
-    rusage u{};
-    getrusage(RUSAGE_SELF, &u);
-#ifdef __APPLE__
-    return uint64_t(u.ru_maxrss);
-#else
-    return uint64_t(u.ru_maxrss) * 1024;
-#endif
+    // Not ru_maxrss: it also remembers the parent, whose memory this process shared before exec.
+    uint64_t kb = 0;
+    if (FILE* f = fopen("/proc/self/status", "r")) {
+        char line[256];
+        while (fgets(line, sizeof line, f)) if (sscanf(line, "VmHWM: %lu", &kb) == 1) break;
+        fclose(f);
+    }
+    return kb * 1024;
 }
 
 // Fills spec.gm and the argument values from the request; false: an array cannot be mapped.

@@ -1,0 +1,154 @@
+"""How fast is the workbook itself? `make bench`, or `python tests/bench.py [--no-first-build]`.
+
+Medians; wall-clock times of this machine, for a quiet moment. They are printed, never compared in notebooks.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import helpers as hp
+from helpers import channel
+from helpers.build import compiler
+
+N = 16 << 20
+BLOCKS = 32
+_HEAD = """#include "kernel_operator.h"
+using namespace AscendC;
+constexpr uint32_t TILE = %d;
+"""
+COPY = _HEAD % 8192 + """
+extern "C" __global__ __aicore__ void copy_bench(__gm__ float* x, __gm__ float* y, uint32_t n) {
+    uint32_t length = n / GetBlockNum();
+    GlobalTensor<float> xGm, yGm;
+    xGm.SetGlobalBuffer(x + length * GetBlockIdx(), length);
+    yGm.SetGlobalBuffer(y + length * GetBlockIdx(), length);
+    TPipe pipe;
+    TQueBind<TPosition::VECIN, TPosition::VECOUT, 2> queue;
+    pipe.InitBuffer(queue, 2, TILE * sizeof(float));
+    for (uint32_t i = 0; i < length; i += TILE) {
+        uint32_t count = length - i < TILE ? length - i : TILE;
+        LocalTensor<float> tile = queue.AllocTensor<float>();
+        DataCopy(tile, xGm[i], count);
+        queue.EnQue(tile);
+        tile = queue.DeQue<float>();
+        DataCopy(yGm[i], tile, count);
+        queue.FreeTensor(tile);
+    }
+}
+"""
+ADD = _HEAD % 4096 + """
+extern "C" __global__ __aicore__ void add_bench(__gm__ float* x, __gm__ float* y, __gm__ float* z, uint32_t n) {
+    uint32_t length = n / GetBlockNum();
+    GlobalTensor<float> xGm, yGm, zGm;
+    xGm.SetGlobalBuffer(x + length * GetBlockIdx(), length);
+    yGm.SetGlobalBuffer(y + length * GetBlockIdx(), length);
+    zGm.SetGlobalBuffer(z + length * GetBlockIdx(), length);
+    TPipe pipe;
+    TQue<TPosition::VECIN, 1> inX, inY;
+    TQue<TPosition::VECOUT, 1> outZ;
+    pipe.InitBuffer(inX, 2, TILE * sizeof(float));
+    pipe.InitBuffer(inY, 2, TILE * sizeof(float));
+    pipe.InitBuffer(outZ, 2, TILE * sizeof(float));
+    for (uint32_t i = 0; i < length; i += TILE) {
+        uint32_t count = length - i < TILE ? length - i : TILE;
+        LocalTensor<float> a = inX.AllocTensor<float>(), b = inY.AllocTensor<float>(), c = outZ.AllocTensor<float>();
+        DataCopy(a, xGm[i], count);
+        DataCopy(b, yGm[i], count);
+        inX.EnQue(a);
+        inY.EnQue(b);
+        a = inX.DeQue<float>();
+        b = inY.DeQue<float>();
+        Add(c, a, b, count);
+        inX.FreeTensor(a);
+        inY.FreeTensor(b);
+        outZ.EnQue(c);
+        c = outZ.DeQue<float>();
+        DataCopy(zGm[i], c, count);
+        outZ.FreeTensor(c);
+    }
+}
+"""
+
+
+def median(call, times: int) -> float:
+    """Milliseconds."""
+    found = []
+    for _ in range(times):
+        start = time.perf_counter()
+        call()
+        found.append(1e3 * (time.perf_counter() - start))
+    return statistics.median(found)
+
+
+def first_build() -> float:
+    """Seconds from an empty cache to the first result, in a fresh process."""
+    script = ("import sys, numpy as np, helpers as hp\n"
+              "x = np.ones(4096, np.float32); y = np.zeros_like(x)\n"
+              "hp.compile(sys.stdin.read())[1](x, y, 4096); hp.check(y, x)")
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", script], input=COPY, text=True, check=True, cwd=Path(__file__).parent.parent,
+                       env={**os.environ, "ASCEND_WORKBOOK_CACHE": folder})
+        return time.perf_counter() - start
+
+
+def cells() -> dict[str, float]:
+    x = np.random.default_rng(0).random(8192).astype(np.float32)
+    y = np.zeros_like(x)
+
+    def cell(text: str) -> None:
+        hp.compile(text)[8](x, y, x.size)
+        hp.check(y, x, tile=1024)
+
+    cell(COPY)
+    stamp = time.time_ns()
+    edits = iter(range(100))
+    kernel = hp.compile(COPY)
+    return {"edited cell to checked result": median(lambda: cell(COPY + f"// {stamp} {next(edits)}\nconstexpr int EDIT = {next(edits)};\n"), 7),
+            "unchanged cell to checked result": median(lambda: cell(COPY), 9),
+            "call of a tiny kernel": median(lambda: kernel[1](x, y, 64), 25)}
+
+
+def throughput() -> list[tuple[str, float, float, int]]:
+    rng = np.random.default_rng(0)
+    x, y, z = rng.random(N, np.float32), rng.random(N, np.float32), np.zeros(N, np.float32)
+    rows = []
+    for name, kernel, args, plain, expected in (
+            ("copy", hp.compile(COPY), (x, z, N), lambda: np.copyto(z, x), lambda: x),
+            ("add", hp.compile(ADD), (x, y, z, N), lambda: np.add(x, y, out=z), lambda: x + y)):
+        kernel[BLOCKS](*args)
+        z[:] = 0
+        run = kernel[BLOCKS](*args)
+        hp.check(z, expected())
+        # Turns about, so that both see the same machine.
+        pairs = [(median(lambda: kernel[BLOCKS](*args), 3), median(plain, 3)) for _ in range(5)]
+        rows.append((name, statistics.median(p[0] for p in pairs), statistics.median(p[1] for p in pairs), run.runner_bytes))
+    channel.stop_waiting_runner()
+    return rows
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--no-first-build", action="store_true")
+    wanted = options.parse_args()
+    print(f"{os.cpu_count()} cores, {compiler.find()}, numpy {np.__version__}, load {os.getloadavg()[0]:.1f}")
+    if not wanted.no_first_build:
+        print(f"{'first build ever, to the first result':44}{first_build():10.1f} s")
+    for name, ms in cells().items():
+        print(f"{name:44}{ms:10.1f} ms")
+    for name, ms, numpy_ms, memory in throughput():
+        what = f"{name}, 16 M float32, all checks (numpy {numpy_ms:.1f} ms)"
+        print(f"{what:44}{ms:10.1f} ms{ms / numpy_ms:8.2f} x numpy{memory / 2**20:8.0f} MB in the runner beyond the arrays")
+
+
+if __name__ == "__main__":
+    main()
