@@ -118,6 +118,15 @@ def test_static_tensors_without_a_pipe(xy):
     np.testing.assert_array_equal(y[:64], x[:64] + 1 + 416)       # b lies behind AlignUp(100 * 4, 32)
 
 
+def test_static_style_starts_with_init_soc_state(xy):
+    text = """    %s
+    LocalTensor<T> a(TPosition::VECIN, 0, 64);%s
+    Duplicate(a, 1.0f, 64);
+    PipeBarrier<PIPE_ALL>();"""
+    assert_clean(kernel(text % ("InitSocState();", ""), pipe=False), *xy)
+    assert_finds("BAD_PARAMETER", kernel(text % ("", "  // HERE"), pipe=False), *xy, severity="warning", says="InitSocState")
+
+
 def test_static_tensor_beyond_ub_and_off_the_grid(xy):
     assert_finds("UB_OVERFLOW", kernel("    LocalTensor<T> far(TPosition::VECIN, 196576, 64);  // HERE", pipe=False), *xy, says="far")
     assert_finds("MISALIGNED", kernel("    LocalTensor<T> odd(TPosition::VECIN, 40, 64);  // HERE", pipe=False), *xy, says=["odd", "64"])

@@ -146,6 +146,8 @@ void queues_core_end(Core& c) {
         report(Severity::Error, "HOST_ARGUMENT", s.key_at,
                fmt("tilingKey=%llu has no TILING_KEY_IS(%llu) branch: the kernel did nothing (it asks for %s)", (unsigned long long)tiling_key(), (unsigned long long)tiling_key(), s.keys_tested.c_str()),
                "launch with kernel.launch(blocks, args, tiling_key=k)");
+    if (s.static_at.line && !s.soc_ready)
+        report(Severity::Warning, "BAD_PARAMETER", s.static_at, "no TPipe and no InitSocState: mask and atomic state are whatever the previous kernel left", "call InitSocState() first");
     if (!s.pipe) return;
     settle_layout();
     report_leaks(Severity::Error);

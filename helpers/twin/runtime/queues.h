@@ -54,6 +54,8 @@ struct QueueState {
     std::map<int, int> slot_of;          // engine buffer -> slot
     std::map<std::pair<int, uint64_t>, int> statics;   // static tensors: (memory, address << 32 | bytes) -> engine buffer
     std::map<int, int32_t> tags;
+    At static_at{};                      // first raw tensor
+    bool soc_ready = false;              // InitSocState or a TPipe set mask and atomic state
     std::vector<ShapeRecord> shapes;
     std::vector<Request> requests;
     uint32_t buffer_count = 0;

@@ -70,6 +70,7 @@ void tw_init_soc_state(At at) {
     c.mask.set_at = c.mask.counter_at = At{nullptr, 0};
     c.dma.atomic_op = 0;
     c.dma.atomic_type = DType::None;
+    queue_state().soc_ready = true;
     (void)at;
 }
 

@@ -81,6 +81,7 @@ static int static_buffer(QueueState& s, Mem m, uint32_t addr, uint32_t bytes, co
     auto key = std::make_pair(int(m), uint64_t(addr) << 32 | bytes);
     auto f = s.statics.find(key);
     if (f != s.statics.end()) return f->second;
+    if (!s.static_at.line) s.static_at = at;
     return s.statics[key] = buffer_new(m, addr, bytes, name, -1, at);
 }
 
