@@ -40,7 +40,7 @@ lab: setup
 
 # pytest's exit 5 (nothing collected) fails too: a run that tested nothing is not a pass.
 test: setup
-	$(PY) -m pytest -n $(JOBS) --dist loadfile tests
+	$(PY) -m pytest -n $(JOBS) --dist loadfile --benchmark-disable tests
 	$(PY) -m pytest -n $(JOBS) --dist loadfile $(NBVAL) notebooks
 
 # Runs every notebook from a fresh kernel and stores what it showed.
