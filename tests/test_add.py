@@ -8,7 +8,7 @@ import helpers as hp
 from helpers.course import changed, load
 from chapters import LARGE, SIZES, cell_of, kernel_cells, poisoned, problems, same_bits, values
 
-ladder = load("add", "ladder")
+ladder, sim = load("add", "ladder"), load("add", "sim")
 VERSIONS = ladder.VERSIONS
 v0, v1, v2, v3, v4, v5, v6 = VERSIONS
 
@@ -69,6 +69,23 @@ def test_shares_cover_every_element_once(length, blocks):
     share = ladder.share(length, blocks)
     counts = [max(0, min(share, length - b * share)) for b in range(blocks)]
     assert share % ladder.LINE == 0 and sum(counts) == length
+
+
+# ---- the tiling simulation
+SIMULATED = {"v1": dict(buffers=1, bypass=False, shift=0), "v2": dict(buffers=1, bypass=False, shift=0), "v3": dict(buffers=1, bypass=False, shift=0),
+             "v4": dict(bypass=False, shift=0), "v5": dict(shift=0), "v6": {}}
+
+
+@pytest.mark.parametrize("version", VERSIONS[1:], ids=lambda v: v.name)
+def test_simulation_is_the_kernel(kernel, version):
+    for size in [*SIZES, 3 * LARGE]:
+        x, y, z, s = values(size, np.float16, 6), values(size, np.float16, 7), poisoned(size, np.float16), poisoned(size, np.float16)
+        run = ladder.launch(version, x, y, z, kernel=kernel(version))
+        simulated = sim.add[version.blocks](x, y, s, ladder.share(size, version.blocks), tile=version.tile, **SIMULATED[version.name])
+        assert_sum(z, x, y)
+        assert_sum(s, x, y)
+        assert hp.compare(run, simulated).data["first"] is None, f"{size} elements"
+        assert simulated.cycles == run.cycles
 
 
 # ---- the ladder

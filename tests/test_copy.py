@@ -6,7 +6,7 @@ import helpers as hp
 from helpers.course import changed, load
 from chapters import LARGE, ROOT, SIZES, cell_of, kernel_cells, poisoned, problems, same_bits, values
 
-ladder = load("copy", "ladder")
+ladder, sim = load("copy", "ladder"), load("copy", "sim")
 one_buffer, two_buffers, finished = ladder.VERSIONS
 
 
@@ -49,6 +49,19 @@ def test_late_copies_change_nothing(kernels):
     x, y = values(LARGE, "float32", 6), poisoned(LARGE, "float32")
     run = ladder.launch(finished, x, y, kernel=kernels["copy", "float32"], schedule="lazy")
     assert same_bits(y, x) and problems(run) == []
+
+
+# ---- the tiling simulation
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("blocks", [1, 3, 48])
+def test_simulation_is_the_kernel(kernels, dtype, blocks):
+    for size in [*SIZES, LARGE]:
+        x, y, z = values(size, dtype, 9), poisoned(size, dtype), poisoned(size, dtype)
+        run = ladder.launch(finished, x, y, kernel=kernels["copy", dtype], blocks=blocks, tile=256)
+        simulated = sim.copy[blocks](x, z, 256)
+        assert same_bits(z, x) and same_bits(y, x)
+        assert hp.compare(run, simulated).data["first"] is None, f"{size} elements"
+        assert simulated.cycles == run.cycles
 
 
 # ---- the worked numbers of the chapter: a copy of 65,536 float
