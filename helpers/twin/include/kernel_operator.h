@@ -27,6 +27,15 @@
 #include "twin/vec_duplicate.h"
 #include "twin/vec_compare_select.h"
 #include "twin/vec_reduce.h"
+#include "twin/vec_gather.h"
+#include "twin/vec_gather_mask.h"
+#include "twin/vec_transpose.h"
+#include "twin/vec_sort.h"
+#include "twin/vec_brcb.h"
+#include "twin/vec_index.h"
+#include "twin/vec_bilinear.h"
+#include "twin/vec_intrinsics.h"
+#include "twin/vec_absent.h"
 #include "twin/operators.h"
 
 // copies

@@ -112,4 +112,40 @@ double element_value(DType t, const void* p) {
     return f;
 }
 
+void settle_vector(At at) {
+    if (!board().queue[int(Pipe::V)].empty()) scalar_awaits_vector(at);
+}
+
+void leave_mask(uint64_t lanes, At at) {
+    MaskState& m = core().mask;
+    m.counter = false;
+    m.lo = lanes >= 64 ? ~0ull : (1ull << lanes) - 1;
+    m.hi = lanes >= 128 ? ~0ull : lanes > 64 ? (1ull << (lanes - 64)) - 1 : 0;
+    m.set_at = at;
+}
+
+Undefined::Undefined(uint64_t lo, uint64_t hi) {
+    if (checks_on() && lo < hi) any = at(lo, uint32_t(hi - lo));
+}
+
+bool Undefined::at(uint64_t address, uint32_t bytes) const {
+    bool found = false;
+    board().shadow[int(Mem::UB)].look(address, address + bytes, [&](uint64_t, uint64_t, const Cell& c) { found |= c.undef != kDefined; });
+    return found;
+}
+
+bool check_decides(const Instr& in, const char* role, const LocalRef& t, uint64_t lo, uint64_t hi) {
+    if (!checks_on()) return true;
+    bool fine = true;
+    board().shadow[int(Mem::UB)].look(lo, hi, [&](uint64_t a, uint64_t z, const Cell& c) {
+        if (c.undef == kDefined || !fine) return;
+        fine = false;
+        report(Severity::Error, "UNINITIALISED_READ", in.at,
+               fmt("%s: bytes %llu..%llu of %s (%s) %s", in.op, (unsigned long long)(a - t.addr), (unsigned long long)(z - t.addr), role, describe(t).c_str(),
+                   c.undef == kPadding ? "are padding, not your data" : "were never written"),
+               "use the real count, or fill the rest with Duplicate first");
+    });
+    return fine;
+}
+
 }  // namespace twin

@@ -22,5 +22,18 @@ void set_cost(Instr& in, const char* op, DType t, uint32_t repeats, uint64_t ele
 // The scalar unit waits until every earlier vector instruction has finished, as the library does behind some calls.
 void scalar_awaits_vector(At at);
 double element_value(DType t, const void* p);               // half and float, for messages
+// Instructions whose extent depends on data in UB: what is queued on the vector pipe runs first.
+void settle_vector(At at);
+// Leaves a mask behind that no SetVectorMask asked for.
+void leave_mask(uint64_t lanes, At at);
+
+// Undefined bytes of UB, for instructions that move elements around: the destination of an undefined element is undefined.
+struct Undefined {
+    bool any = false;                     // somewhere in the range given
+    Undefined(uint64_t lo, uint64_t hi);
+    bool at(uint64_t address, uint32_t bytes) const;
+};
+// Reports an operand that decides something although nobody wrote it; `lane` names the element.
+bool check_decides(const Instr& in, const char* role, const LocalRef& t, uint64_t lo, uint64_t hi);
 
 }  // namespace twin

@@ -122,7 +122,8 @@ void reduce(const ReduceCall& c) {
     p.saturate = core().num.saturate && v.type == DType::F16;
     const bool all = c.shape == ReduceShape::All;
     p.counted = v.mask.form == 0;
-    p.strided = all && !p.counted;
+    p.to_register = c.to_register;
+    p.strided = all && !p.counted && !p.to_register;
     int64_t repeats = v.mask.repeat;
     if (p.strided) {
         if (core().mask.counter)
@@ -147,7 +148,7 @@ void reduce(const ReduceCall& c) {
     p.rep = v.src[0].stride.rep;
     const uint32_t result = result_bytes(c, p.z), width = c.shape == ReduceShape::Block ? kBlock / p.z : 2;
     p.step = c.shape == ReduceShape::Block ? c.dst_rep * 8 * p.z : c.shape == ReduceShape::Pair ? c.dst_rep * 128 : c.dst_rep * result;
-    check_operands(c, p, result);
+    if (!p.to_register) check_operands(c, p, result);
     Instr in;
     in.op = v.api;
     in.at = v.at;
@@ -155,18 +156,18 @@ void reduce(const ReduceCall& c) {
     if (p.repeats) {
         check_strides(c, p);
         in.add(lanes_region(v.src[0].ref, kRead, "src", p.z, e, p.lanes, p.blk, p.rep));
-        if (all) add_scratch(c, p, in);
+        if (all && !p.to_register) add_scratch(c, p, in);
         Region dst = all ? local(v.dst.ref, kWrite, 0, result, "dst", p.z)
                    : c.shape == ReduceShape::Repeat ? rows_region(v.dst.ref, kWrite, "dst", p.z, p.repeats, result, p.step) : parts_region(c, p, width);
         if (!all && checks_on()) check_overlap(c, p, dst, (p.first ? p.first : p.lanes) * p.z);
-        in.add(dst);
+        if (!p.to_register) in.add(dst);
         set_cost(in, cost_row(c), v.type, p.repeats, uint64_t(e.total));
         in.body = reduce_run;
         in.put(p);
     }
     issue(in);
     const bool pair_only = c.cal_index && p.repeats == 1;      // one instruction stores value and index
-    if (all && p.repeats && !pair_only && !(p.strided && c.kind == ReduceKind::Sum && p.repeats > p.lanes)) scalar_awaits_vector(v.at);
+    if (all && p.repeats && !p.to_register && !pair_only && !(p.strided && c.kind == ReduceKind::Sum && p.repeats > p.lanes)) scalar_awaits_vector(v.at);
 }
 
 }  // namespace

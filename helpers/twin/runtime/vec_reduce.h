@@ -13,7 +13,7 @@ struct ReducePlan {
     uint32_t lanes = 0, repeats = 0, first = 0, tail = 0;
     uint64_t mask[2] = {0, 0};
     uint8_t z = 0, order = 0, cal_index = 0;
-    bool saturate = false, counted = false, strided = false;
+    bool saturate = false, counted = false, strided = false, to_register = false;
     ReduceKind kind = ReduceKind::Sum;
     ReduceShape shape = ReduceShape::All;
 };

@@ -130,7 +130,7 @@ struct Fold {
         } else {
             vec_registers(c).sum = t.bits(acc);
         }
-        store(ub + p.dst, t.bits(acc), p.z);
+        if (!p.to_register) store(ub + p.dst, t.bits(acc), p.z);
     }
 
     void extreme_all() {

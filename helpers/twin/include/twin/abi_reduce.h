@@ -15,6 +15,7 @@ struct ReduceCall {
     uint8_t order = 0;                // ReduceOrder of maximum and minimum per repeat
     uint8_t cal_index = 0;            // ReduceMax, ReduceMin: dst[1] = index
     int64_t dst_rep = 0;              // in results of one repeat
+    uint8_t to_register = 0;          // the sum of all repeats goes to the register only
     LocalRef tmp;                     // sharedTmpBuffer of shape All
 };
 
