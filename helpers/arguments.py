@@ -116,10 +116,11 @@ def _as_array(param: Param, arg):
     """The ndarray behind an argument, and the DType of its elements; (None, 0) when it is no array."""
     if isinstance(arg, np.ndarray):
         return arg, _code(arg.dtype)
-    module = type(arg).__module__.split(".")[0]
-    if module == "torch" and hasattr(arg, "data_ptr"):
+    # Subclasses may be defined anywhere (a MindSpore Parameter says it comes from `abc`).
+    modules = {c.__module__.split(".")[0] for c in type(arg).__mro__}
+    if "torch" in modules and hasattr(arg, "data_ptr"):
         return _torch_array(param, arg)
-    if module == "mindspore" and hasattr(arg, "asnumpy"):
+    if "mindspore" in modules and hasattr(arg, "asnumpy"):
         return _mindspore_array(arg)
     if isinstance(arg, np.generic) and arg.dtype.kind == "V":
         return None, 0                       # a structured scalar: handled as a struct

@@ -19,6 +19,8 @@ def explain(job: Job, outcome: Outcome) -> Finding | None:
     block, line, op = outcome.live
     exact = _line_of(job, outcome.crash.frames) if outcome.crash else None
     line = exact or line or None
+    # The runner leaves a finding without words when it could still ask the engine which block was running.
+    block = next((f["block"] for f in outcome.result.get("findings", ()) if not f["message"]), block)
     block = block if block >= 0 else None
     after = f" The last Ascend C call before it was {op}." if op and not exact else ""
 
@@ -91,8 +93,10 @@ def _argument(job: Job, index: int) -> Buffer:
 
 
 def _last_words(output: str) -> str:
+    """What the C++ or C library said last: kernel output may follow it."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return lines[-1][:200] if lines else ""
+    said = [line for line in lines if re.match(r"terminate called|what\(\)|free\(\)|malloc|realloc|double free|corrupted|\*\*\* |.*[Aa]ssert", line)]
+    return (said or [""])[-1][:200]
 
 
 def _line_of(job: Job, frames: list[int]) -> int | None:

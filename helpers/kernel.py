@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import arguments, crash, launch, run as runs
+from . import arguments, crash, launch, npu_probe, run as runs
 from .arguments import Param, argument_error
 from .build import compile as builder
 from .chips import Chip, DEFAULT, chip as find_chip
@@ -75,9 +75,8 @@ def choose_target(target: str) -> str:
     if target not in TARGETS:
         raise WorkbookError(f"target={target!r} is not one of {', '.join(TARGETS)}.")
     if target == "npu":
-        home = os.environ.get("ASCEND_HOME_PATH") or os.environ.get("ASCEND_TOOLKIT_HOME")
-        missing = "ASCEND_HOME_PATH is not set" if not home else "this version of the workbook runs kernels on the host only"
-        raise WorkbookError(f'target="npu" needs CANN and an Ascend device: {missing}. '
+        missing = npu_probe.probe().missing() or ["this version of the workbook runs kernels on the host only"]
+        raise WorkbookError(f'target="npu" needs an Ascend device and CANN: {", ".join(missing)}. '
                             'Use target="host": the same text runs on the twin of the AI core.')
     return "host"
 

@@ -262,6 +262,13 @@ def test_mindspore_tensors_share_memory(k):
     x, y = ms.Tensor(np.arange(8, dtype=np.float32)), ms.Tensor(np.zeros(8, np.float32))
     k.move_float[1](x, y, 8)
     assert (y.asnumpy() == x.asnumpy()).all()
+    p = ms.Parameter(ms.Tensor(np.zeros(8, np.float32)))
+    k.move_float[1](x, p, 8)
+    assert (p.asnumpy() == x.asnumpy()).all()
+    b, c = x.astype(ms.bfloat16), ms.Tensor(np.zeros(8, np.float32)).astype(ms.bfloat16)
+    k.move_bfloat16_t[1](b, c, 8)
+    assert (c.astype(ms.float32).asnumpy() == x.asnumpy()).all()
+    refused(lambda: k.move_float[1](ms.Tensor(np.zeros((4, 2), np.float32)).transpose(1, 0), y, 8))
 
 
 class FakeTensor:

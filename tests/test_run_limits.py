@@ -61,6 +61,11 @@ extern "C" __global__ __aicore__ void divide(__gm__ float* x, __gm__ float* y, i
 extern "C" __global__ __aicore__ void stumble(__gm__ float* x, __gm__ float* y, int32_t n) {
     __builtin_trap();                                                    // trap
 }
+extern "C" __global__ __aicore__ void late(__gm__ float* x, __gm__ float* y, int32_t n) {
+    if (GetBlockIdx() == 4) {
+        *(volatile __gm__ float*)(x - 5000000) = 1.0f;                   // late
+    }
+}
 extern "C" __global__ __aicore__ void chatty(__gm__ float* x, __gm__ float* y, int32_t n) {
     for (int32_t i = 0; i < 10000000; i++) std::printf("line %07d\n", i % 10);
     y[0] = 7.0f;
@@ -95,7 +100,7 @@ def line_of(mark: str) -> int:
 
 @pytest.fixture(scope="module")
 def kernels():
-    names = ["fine", "endless", "recursive", "null_pointer", "far_away", "just_behind", "before_start", "divide", "stumble", "chatty",
+    names = ["fine", "endless", "recursive", "null_pointer", "far_away", "just_behind", "before_start", "divide", "stumble", "late", "chatty",
              "device_chatty", "hungry", "stack_hungry", "thrower", "double_free", "leaver", "killed"]
     return {name: hp.compile(SOURCE, name=name) for name in names}
 
@@ -189,6 +194,12 @@ def test_raw_pointer_before_the_start(kernels, clean):
 def test_division_by_zero(kernels, clean):
     found, _, _ = fail(kernels["divide"])
     assert found.code == "CRASH" and "divided by zero" in found.message and found.line == line_of("divide")
+
+
+def test_the_block_is_named(kernels, clean):
+    found, error, _ = fail(kernels["late"], blocks=6)
+    assert found.code == "CRASH" and found.block == 4 and found.line == line_of("late")
+    assert "line %d, block 4" % line_of("late") in str(error)
 
 
 def test_trap(kernels, clean):
