@@ -48,7 +48,7 @@ static void forget(Core& c, uint64_t line) {
 static void make_room(Core& c, uint64_t newest) {
     CacheState& s = *c.cache;
     constexpr size_t kLines = 512, kTooMany = 65536;
-    for (int tries = 0; tries < 2 && s.lines.size() > kLines && s.order[s.oldest] != newest; ++tries) {
+    while (s.order.size() - s.oldest > kLines) {
         auto l = s.lines.find(s.order[s.oldest++]);
         if (l != s.lines.end() && !l->second.dirty) forget(c, l->first);
     }
