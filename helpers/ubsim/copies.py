@@ -100,11 +100,13 @@ def data_copy_pad(dst, src, params, pad) -> None:
     if params is None:
         address, b = _BLOCKS_ADDRESS, _blocks
         gm, local = (src, dst) if way == 1 else (dst, src)
-        if len(gm.shape) == 1:
+        if gm._strides == (1,):
             b.block_count, b.block_len, b.src_stride, b.dst_stride = 1, gm.size * SIZE[gm._code], 0, 0
         else:
             rows, row, pitch = gm.rows("DataCopyPad")
             gap, own = pitch - row, _local_gap(local, row)
+            if not gap and not own and row % BLOCK == 0:         # whole rows side by side in both places: one piece
+                rows, row = 1, rows * row
             b.block_count, b.block_len = rows, row
             b.src_stride, b.dst_stride = (gap, own) if way == 1 else (own, gap)
         b.at = here()

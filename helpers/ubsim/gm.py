@@ -77,7 +77,7 @@ class GlobalTensor:
     def __getitem__(self, key):
         if type(key) is slice and len(self.shape) == 1:
             first, size = span(key, self.size)
-            return self._view(first, (size,), self._strides)
+            return self._view(first * self._strides[0], (size,), self._strides)
         first, shape, strides = shape_of(key, self.shape, self._strides)
         return self._view(first, shape, strides) if shape else self._element(first, None)
 
@@ -108,10 +108,15 @@ class GlobalTensor:
 
     # ---- single elements, on the scalar unit
     def GetValue(self, index: int):
-        return self._element(index, None)
+        return self._element(self._flat(index), None)
 
     def SetValue(self, index: int, value) -> None:
-        self._element(index, value)
+        self._element(self._flat(index), value)
+
+    def _flat(self, index: int) -> int:
+        if not self.contiguous:
+            refuse("UNSUPPORTED_API", f"a slice of {self.name} with gaps has no running index", f"Give one index for each dimension: {self.name}[r, c].")
+        return index
 
     def _element(self, index: int, value):
         step = SIZE[self._code]
@@ -137,7 +142,7 @@ class GlobalTensor:
 
     @property
     def contiguous(self) -> bool:
-        return len(self.shape) == 1 or self._strides == strides_of(self.shape)
+        return self._strides == (1,) or self._strides == strides_of(self.shape)
 
     def rows(self, api: str) -> tuple[int, int, int]:
         """(rows, bytes of a row, bytes from row to row)."""

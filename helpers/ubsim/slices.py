@@ -61,21 +61,14 @@ def shape_of(key, shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int
 
 
 def rows_of(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int, int] | None:
-    """(rows, elements of a row, elements from row to row), or None when it takes more than one such copy."""
-    if strides == strides_of(shape):
-        n = 1
-        for k in shape:
-            n *= k
-        return 1, n, n
-    outer = [(n, s) for n, s in zip(shape, strides) if n != 1]
-    row = 1
-    while outer and outer[-1][1] == row:     # the dimensions that lie together without a gap
-        row *= outer.pop()[0]
-    if not outer:
+    """(rows, elements of a row, elements from row to row); None when it takes more than one such copy."""
+    dims = [(n, step) for n, step in zip(shape, strides) if n != 1]
+    row = dims.pop()[0] if dims and dims[-1][1] == 1 else 1
+    if not dims:
         return 1, row, row
-    rows, pitch = 1, outer[-1][1]
-    for n, s in reversed(outer):
-        if s != rows * pitch:
+    rows, pitch = dims.pop()
+    for n, step in reversed(dims):
+        if step != rows * pitch:
             return None
         rows *= n
     return rows, row, pitch

@@ -251,6 +251,8 @@ def assign(dst, expression) -> None:
     api, operands = expression.api, expression.operands
     if api in SCALAR:
         with_scalar(api, dst, *operands, None, None)
+    elif api in ("And", "Or") and dst.itemsize == 4:     # the instruction counts 16-bit halves
+        binary(api, dst.view("uint16"), *(t.view("uint16") for t in operands), None, None)
     else:
         binary(api, dst, *operands, None, None)
 
