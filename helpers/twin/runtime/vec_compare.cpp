@@ -78,7 +78,7 @@ void run_compare(Core& c, const Instr& in) {
 }
 
 void compare(const VecCall& c, bool to_register) {
-    if (!on(CoreKind::AIV)) return;
+    if (!vec_unit_here()) return;
     const DType t = c.from;
     if (!has_type(kF16 | kF32 | kI32, t))
         fatal("UNSUPPORTED_TYPE", c.at, fmt("%s<%s> does not exist on Atlas A2", c.api, dtype_name(t)), "Cast to half or float first");
@@ -103,6 +103,7 @@ void compare(const VecCall& c, bool to_register) {
     } else if (c.mask.form == 0) {
         const int64_t n = c.mask.n;
         if (n < 0) fatal("BAD_PARAMETER", c.at, fmt("%s: count is %lld", c.api, (long long)n));
+        vec_check_count(c, n);
         p.repeats = uint32_t(n / lanes);
         if (n % lanes && checks_on())
             report(Severity::Error, "TAIL_DROPPED", c.at,
@@ -122,6 +123,7 @@ void compare(const VecCall& c, bool to_register) {
     cost_plan.repeats = p.repeats;
     cost_plan.size[0] = 1;
     Instr in;
+    in.any_core = true;                                      // vec_unit_here() has decided
     in.op = c.api;
     in.at = c.at;
     in.undef = Undef::Ignore;          // a tail that nobody asked for may be compared; Select notices masks never written
@@ -162,12 +164,13 @@ void run_cmpmask(Core& c, const Instr& in) {
 }
 
 void cmpmask(const LocalRef& t, int load, At at) {
-    if (!on(CoreKind::AIV)) return;
+    if (!vec_unit_here()) return;
     const char* name = load ? "SetCmpMask" : "GetCmpMask";
     if (t.mem != Mem::UB && t.mem != Mem::N) fatal("WRONG_POSITION", at, fmt("%s: %s does not lie in the Unified Buffer", name, describe(t).c_str()));
     if (t.addr % 16)
         fatal("MISALIGNED", at, fmt("%s: the tensor starts at UB byte %u; it has to start at a multiple of 16 B", name, t.addr));
     Instr in;
+    in.any_core = true;                                      // vec_unit_here() has decided
     in.op = name;
     in.at = at;
     in.undef = load ? Undef::Forbid : Undef::Ignore;

@@ -31,6 +31,9 @@ struct VecScalar {
 // n contiguous elements. dst may equal a or b. What reads dst (multiply-add) finds its old value there.
 using VecFn = void (*)(void* dst, const void* a, const void* b, int64_t n, const VecScalar& s);
 
+// Vector instructions are skipped on the cube cores of Atlas A2; the core of the inference chip has both units.
+inline bool vec_unit_here() { return on(CoreKind::AIV) || !chip_is_a2(); }
+
 // One row of the dispatch table; fn == nullptr: the combination does not exist.
 struct VecKernel {
     VecFn fn = nullptr;
@@ -82,6 +85,7 @@ struct VecExtent {
 };
 // Applies the call's mask to the registers of the core; false: nothing to do (reported if it is a mistake).
 bool vec_extent(const VecCall& c, uint32_t lanes, VecExtent& e);
+void vec_check_count(const VecCall& c, int64_t n);   // ends the launch when no tile can have that many elements
 
 // vec_registers.cpp: registers of a core that only vector instructions know
 struct VecRegisters {

@@ -37,6 +37,13 @@ static bool counter_extent(const VecCall& c, uint32_t lanes, uint64_t n, VecExte
     return true;
 }
 
+// A count that no tile can have would not even fit the numbers that the checks compute with.
+void vec_check_count(const VecCall& c, int64_t n) {
+    if (n > int64_t(capacity(Mem::UB)) * 2)
+        fatal("OUT_OF_BOUNDS", c.at, fmt("%s: count is %lld elements; UB has %u B in all", c.api, (long long)n, capacity(Mem::UB)),
+              "count is the number of elements of one tile, not of the whole array");
+}
+
 static bool count_extent(const VecCall& c, uint32_t lanes, VecExtent& e) {
     MaskState& m = core().mask;
     int64_t n = c.mask.n;
@@ -54,6 +61,7 @@ static bool count_extent(const VecCall& c, uint32_t lanes, VecExtent& e) {
         report(Severity::Error, "BAD_PARAMETER", c.at, fmt("%s: count is %lld", c.api, (long long)n), "a difference of unsigned numbers that went below zero looks like this");
         return false;
     }
+    vec_check_count(c, n);
     e.contiguous = true;
     e.total = n;
     e.repeats = uint32_t((n + lanes - 1) / lanes);
@@ -115,7 +123,7 @@ bool vec_extent(const VecCall& c, uint32_t lanes, VecExtent& e) {
 using twin::core;
 extern "C" {
 void tw_vec_mask_mode(int counter, twin::At at) {
-    if (!twin::on(twin::CoreKind::AIV)) return;
+    if (!twin::vec_unit_here()) return;
     core().mask.counter = counter != 0;
     core().mask.counter_at = at;
     twin::charge(1, at);
@@ -127,7 +135,7 @@ static void agree(int wants_counter, const char* what, twin::At at) {
                  wants_counter ? "call SetMaskCount() before it" : "call SetMaskNorm() before it, or say MaskMode::COUNTER");
 }
 void tw_vec_mask_set(uint64_t high, uint64_t low, int wants_counter, twin::At at) {
-    if (!twin::on(twin::CoreKind::AIV)) return;
+    if (!twin::vec_unit_here()) return;
     agree(wants_counter, "SetVectorMask", at);
     core().mask.hi = high;
     core().mask.lo = low;
@@ -135,7 +143,7 @@ void tw_vec_mask_set(uint64_t high, uint64_t low, int wants_counter, twin::At at
     twin::charge(1, at);
 }
 void tw_vec_mask_len(int64_t len, int bytes, int wants_counter, twin::At at) {
-    if (!twin::on(twin::CoreKind::AIV)) return;
+    if (!twin::vec_unit_here()) return;
     agree(wants_counter, "SetVectorMask", at);
     if (len < 0) twin::fatal("BAD_PARAMETER", at, twin::fmt("SetVectorMask: length is %lld", (long long)len));
     twin::MaskState& m = core().mask;
@@ -151,13 +159,13 @@ void tw_vec_mask_len(int64_t len, int bytes, int wants_counter, twin::At at) {
     m.hi = bits[1];
 }
 void tw_vec_mask_reset(twin::At at) {
-    if (!twin::on(twin::CoreKind::AIV)) return;
+    if (!twin::vec_unit_here()) return;
     core().mask.hi = core().mask.lo = ~0ull;
     core().mask.set_at = {};
     twin::charge(1, at);
 }
 void tw_vec_deq_scale(float scale, int offset, int sign, int full, twin::At at) {
-    if (!twin::on(twin::CoreKind::AIV)) return;
+    if (!twin::vec_unit_here()) return;
     twin::NumericState& n = core().num;
     n.deq_scale = scale;
     n.deq_offset = static_cast<int16_t>(offset);
