@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import helpers as hp
-from vec_kernels import counted, strided
+from vec_kernels import HEAD, STRIDED, STRIDED_PARAMS, counted, entry, strided
 
 F16, F32, I16, I32 = np.float16, np.float32, np.int16, np.int32
 
@@ -182,3 +182,23 @@ def test_the_line_of_an_operator_is_the_line_of_its_expression():
 def test_every_spelling_compiles():
     text = (Path(__file__).parent / "cpp" / "surface_vec.cpp").read_text()
     assert hp.compile(text + '\nextern "C" __global__ __aicore__ void k(GM_ADDR x) {}\n').signature
+
+
+@pytest.mark.parametrize("body,code", [
+    ("auto q = d.ReinterpretCast<int32_t>(); ShiftLeft(q, q, 1, 64);", "UNSUPPORTED_API"), ("Copy(d, a, 64, 1, {1, 1, 8, 8});", "UNSUPPORTED_API"),
+    ("Cast(d.ReinterpretCast<bfloat16_t>(), a, RoundMode::CAST_RINT, 64);", "UNSUPPORTED_TYPE"),
+    ("Cast(d.ReinterpretCast<half>(), a, RoundMode::CAST_FLOOR, 64);", "BAD_PARAMETER"),
+    ("Cast(d.ReinterpretCast<half>(), a, RoundMode::CAST_NONE, 64);", None), ("Add(d, a, b, 64);", None),
+])
+def test_the_inference_chip_has_less(body, code):
+    text = entry(STRIDED.format(t="float", body="    " + body), STRIDED_PARAMS)
+    x, y, z = data()
+    kernel = hp.compile(HEAD.replace("DataCopyPad(t, g, DataCopyExtParams{1, static_cast<uint32_t>(n * sizeof(T)), 0, 0, 0}, DataCopyPadExtParams<T>{false, 0, 0, 0})",
+                                     "DataCopy(t, g, n)")
+                        .replace("DataCopyPad(g, t, DataCopyExtParams{1, static_cast<uint32_t>(n * sizeof(T)), 0, 0, 0})", "DataCopy(g, t, n)") + text, chip="Ascend310P3")
+    args = (x, y, z, z.size, z.nbytes, 0, 0, 1, 1, 1, 1, 8, 8, 8)
+    if code is None:
+        kernel[1](*args)
+        return
+    with hp.expect_error(code):
+        kernel[1](*args)

@@ -87,6 +87,7 @@ void vec_dequantise(const VecCall& c) {
     vec_check_start(c, 0, c.dst.ref, 1, c.type);
     vec_check_start(c, 1, c.src[0].ref, 2, c.from);
     Instr in;
+    in.any_core = true;                                      // vec_unit_here() has decided
     in.op = c.api;
     in.at = c.at;
     if (p.repeats) {
@@ -117,7 +118,7 @@ void vec_dequantise(const VecCall& c) {
 }  // namespace twin
 
 extern "C" void tw_vec_deq_table(const twin::LocalRef* table, const float* scale, const int16_t* offset, const uint8_t* sign, twin::At at) {
-    if (!twin::on(twin::CoreKind::AIV)) return;
+    if (!twin::vec_unit_here()) return;
     if (table->bytes < 128 || table->addr % 32)
         twin::fatal(table->addr % 32 ? "MISALIGNED" : "OUT_OF_BOUNDS", at,
                     twin::fmt("SetDeqScale writes 16 words of 8 B: the tensor has %u B and starts at UB byte %u", table->bytes, table->addr), "give it 128 B, 32-byte aligned");

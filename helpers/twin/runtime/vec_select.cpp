@@ -82,7 +82,7 @@ uint32_t defined_prefix(uint64_t lo, uint64_t hi) {
 }
 
 void select(const VecCall& c, const LocalRef* bits) {
-    if (!on(CoreKind::AIV)) return;
+    if (!vec_unit_here()) return;
     const DType t = c.type;
     if (!has_type(kF16 | kF32, t)) fatal("UNSUPPORTED_TYPE", c.at, fmt("Select<%s> does not exist on Atlas A2", dtype_name(t)), "use half or float, or ReinterpretCast to one of the same width");
     const bool scalar = c.sources == 1;
@@ -115,6 +115,7 @@ void select(const VecCall& c, const LocalRef* bits) {
         report(Severity::Warning, "BAD_PARAMETER", c.at, fmt("Select: VSEL_CMPMASK_SPR uses the first %u bits of selMask again in each of the %u repeats", lanes, p.repeats),
                "use SELMODE::VSEL_TENSOR_TENSOR_MODE to go on through the bits");
     Instr in;
+    in.any_core = true;                                      // vec_unit_here() has decided
     in.op = c.api;
     in.at = c.at;
     const VecOperand* op[3] = {&c.dst, &c.src[0], &c.src[1]};
