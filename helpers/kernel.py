@@ -45,7 +45,7 @@ def build(text: str, *, label: str, first_line: int = 1, name: str | None = None
     profile = find_chip(chip)
     built = builder.build(text, label=label, first_line=first_line, name=name, arch=int(profile.npu_arch), include=include,
                           defines=defines, tiling=tiling, folder=folder)
-    return Kernel(built, _pick(built, name), profile, auto_sync, has_tiling=bool(tiling))
+    return Kernel(built, _pick(built, name), profile, auto_sync)
 
 
 def _read(source) -> tuple[str, str, Path | None]:
@@ -103,7 +103,7 @@ def _signature(runner: str, library: str) -> dict[str, tuple[int, tuple[Param, .
     return found
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class Kernel:
     """A built kernel. `kernel[blocks](*args)` launches it."""
 
@@ -111,7 +111,6 @@ class Kernel:
     entry: object
     chip: Chip
     auto_sync: bool = True
-    has_tiling: bool = False
     kernel_type: int = field(init=False)
     signature: tuple[Param, ...] = field(init=False)
 
@@ -156,8 +155,18 @@ class Kernel:
             source=self.source, first_line=self.built.first_line, blocks=_blocks(self, blocks), chip=self.chip.flat(),
             buffers=buffers, values=values, nulls=nulls, null_names=[self.signature[i].name for i in nulls],
             checks=checks == "full", lazy=schedule == "lazy", strict_sync=not self.auto_sync, seed=int(seed),
-            tiling_key=int(tiling_key), kernel_type=self.kernel_type, timeout=float(timeout), memory_mb=float(memory_mb))
+            tiling_key=int(tiling_key), kernel_type=self._type_for(int(tiling_key)), timeout=float(timeout), memory_mb=float(memory_mb))
         return self._finish(job, launch.run(job))
+
+    def _type_for(self, tiling_key: int) -> int:
+        """KERNEL_TASK_TYPE(key, type) in the text gives a tiling key a kernel type of its own."""
+        for text, number in getattr(self.entry, "task_types", {}).items():
+            try:
+                if int(text.rstrip("uUlL"), 0) == tiling_key:
+                    return number
+            except ValueError:
+                continue
+        return self.kernel_type
 
     def _finish(self, job: launch.Job, outcome: launch.Outcome) -> runs.Run:
         source, first = self.source, self.built.first_line

@@ -13,7 +13,8 @@ LaunchState& launch() { return *g; }
 Core& core() { return g->running->core; }
 bool on(CoreKind k) { return g->running->core.kind == k; }
 const Chip& chip() { return g->chip; }
-bool chip_is_a2() { return g->chip.num("npu_arch", 2201) == 2201; }
+static bool a2 = true;                        // asked for at every copy: no look-up by name
+bool chip_is_a2() { return a2; }
 VecCost vec_cost(const char* op, const char* cls) { return chip_vec_cost(g->chip, op, cls); }
 bool checks_on() { return g->spec.checks; }
 bool strict_sync() { return g->spec.strict_sync; }
@@ -144,6 +145,7 @@ void launch_begin(const LaunchSpec& spec) {
     g->spec = spec;
     g->free_stacks.swap(spare_stacks());
     g->chip = make_chip(spec.chip);
+    a2 = g->chip.num("npu_arch", 2201) == 2201;
     static const char* keys[] = {"", "ub_bytes", "l1_bytes", "l0a_bytes", "l0b_bytes", "l0c_bytes", "bt_bytes", "fb_bytes"};
     for (int m = 1; m < int(Mem::N); ++m) g->capacity[m] = uint32_t(std::max(0.0, g->chip.num(keys[m], 0)));
     uint64_t device = 0x12c000000000ull;                   // a stand-in for device addresses: 512 B aligned starts
