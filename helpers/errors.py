@@ -106,6 +106,8 @@ class WorkbookError(Exception):
             lines.append(called)
         for finding in self.findings:
             lines += ["", *str(finding).splitlines()]
+        if self.findings:
+            lines += ["", f'More about it: hp.explain("{self.codes[0]}")']
         return lines
 
     def _callers_line(self) -> str:
