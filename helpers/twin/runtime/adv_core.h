@@ -10,16 +10,11 @@
 //   g.in.put(plan);
 //   g.issue(body);
 #pragma once
+#include "twin/abi_adv.h"
 #include "vec_core.h"
 #include "vec_half.h"
 
 namespace twin {
-
-// Workspace of a call: given by the kernel, or taken from the UB that no InitBuffer claimed.
-struct AdvTmp {
-    LocalRef ref;
-    uint8_t given = 0;
-};
 
 class AdvGroup {
 public:
