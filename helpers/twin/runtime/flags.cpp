@@ -11,23 +11,18 @@ void perform_set(int event, int id, const Clock& issued, At at) {
     Flag& f = b.flags[event][id];
     const int a = int(event_source(event));
     if (a != int(Pipe::S)) take_issue_clock(b, Pipe(a), issued);
-    if (f.set)
-        report(Severity::Error, "UNPAIRED_FLAG", at,
-               fmt("%s id %d is set again (first at %s) before anything waited for it", event_name(event), id, where(f.set_at).c_str()),
-               "wait for the flag between the two sets, or take another event id");
-    f.set = true;
     f.set_at = at;
     ++f.sets;
-    f.clock = a == int(Pipe::S) ? issued : b.K[a];
-    f.clock.own[a] = b.n[a];
+    f.raised.push_back(a == int(Pipe::S) ? issued : b.K[a]);
+    f.raised.back().own[a] = b.n[a];
 }
 
 bool try_wait(int event, int id, At at) {
     Scoreboard& b = board();
     Flag& f = b.flags[event][id];
-    if (!f.set) return false;
-    join(b.K[int(event_target(event))], f.clock);
-    f.set = false;
+    if (!f.set()) return false;
+    join(b.K[int(event_target(event))], f.raised.front());
+    f.raised.pop_front();
     f.wait_at = at;
     ++f.waits;
     return true;
@@ -87,7 +82,15 @@ void set_flag(int event, int id, At at, bool from_queue) {
     r.id = int16_t(id);
     trace_add(r);
     charge_line(r.s_cycles, at);
-    b.flags[event][id].from_queue = from_queue;
+    Flag& f = b.flags[event][id];
+    f.from_queue = from_queue;
+    if (++f.issued > 1) {
+        report(Severity::Error, "UNPAIRED_FLAG", at,
+               fmt("%s id %d is set again (first at %s) before anything waited for it", event_name(event), id, where(f.issued_at).c_str()),
+               "wait for the flag between the two sets, or take another event id");
+        f.issued = 1;
+    }
+    f.issued_at = at;
     if (a != Pipe::S && !b.queue[int(a)].empty()) {
         Pending x;
         x.kind = Pending::Set;
@@ -114,10 +117,11 @@ void wait_flag(int event, int id, At at, bool from_queue) {
     r.id = int16_t(id);
     trace_add(r);
     charge_line(r.s_cycles, at);
+    --b.flags[event][id].issued;
     if (b.queue[int(to)].empty() || to == Pipe::S) {
         if (to != Pipe::S) take_issue_clock(b, to, b.K[int(Pipe::S)]);
         if (try_wait(event, id, at)) return;
-        if (run_until(a, [&] { return b.flags[event][id].set; }) && try_wait(event, id, at)) return;
+        if (run_until(a, [&] { return b.flags[event][id].set(); }) && try_wait(event, id, at)) return;
     }
     if (to == Pipe::S) deadlock(at, fmt("the scalar unit waits for %s id %d", event_name(event), id));
     Pending x;

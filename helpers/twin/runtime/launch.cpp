@@ -107,7 +107,7 @@ void end_core() {
         for (int e = 0; e < kEvents; ++e)
             for (int id = 0; id < kEventIds; ++id) {
                 const Flag& f = b.flags[e][id];
-                if (f.set && !f.from_queue)
+                if (f.set() && !f.from_queue)
                     report(Severity::Error, "UNPAIRED_FLAG", f.set_at,
                            fmt("%s id %d is still set at the end of the kernel: set %u times, waited %u times. The next kernel on this core would start with it", event_name(e), id, f.sets, f.waits),
                            "wait once for every set, on every path");

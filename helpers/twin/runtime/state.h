@@ -17,10 +17,14 @@ namespace twin {
 
 constexpr int kEvents = 35, kEventIds = 8, kFlagIds = 16;
 
+// One event id. The scalar unit may issue the next set before the waiting pipe has come to its wait; what counts as
+// "set twice" is the program order.
 struct Flag {
-    bool set = false, reserved = false, from_queue = false;
-    Clock clock;
-    At set_at{}, wait_at{}, alloc_at{};
+    bool reserved = false, from_queue = false;
+    std::deque<Clock> raised;    // sets that no wait has taken yet, oldest first
+    int issued = 0;         // sets minus waits in program order: a second set in a row is a mistake
+    bool set() const { return !raised.empty(); }
+    At set_at{}, issued_at{}, wait_at{}, alloc_at{};
     uint32_t sets = 0, waits = 0;
 };
 
