@@ -59,7 +59,8 @@ ERRORS = [
     ("OVERLAP", "Adds(a[128], a, 1.0f, 1000);", ["overlap"]),
     ("OVERLAP", "Cast(a, a.ReinterpretCast<half>(), RoundMode::CAST_NONE, 256);", ["overlap", "own buffer"]),
     ("OVERLAP", "Div(d, a, d, 64, 4, {1, 1, 1, 0, 8, 0});", ["repeat 1"]),
-    ("OUT_OF_BOUNDS", "Add(d, a, b, 2049);", ["2048"]),
+    ("OUT_OF_BOUNDS", "Add(d, a, b, 2049);", ["count 2049 > 2048 elements of dst d"]),
+    ("OUT_OF_BOUNDS", "Adds(d, a, 1.0f, n * sizeof(float));", ["not in bytes: 2048"]),
     ("OUT_OF_BOUNDS", "Add(d, a, b, 64, 4, {1, 1, 1, 255, 8, 8});", ["dst"]),
     ("OUT_OF_BOUNDS", "LocalTensor<float> t; Add(d, t, b, 64);", ["never assigned"]),
 ]

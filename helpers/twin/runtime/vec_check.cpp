@@ -31,6 +31,16 @@ void vec_check_start(const VecCall& c, int i, const LocalRef& t, uint32_t z, DTy
           fmt("%s offsets step by %u elements: the next legal index is %u%s", dtype_name(type), kBlock / z, next / z, rows.c_str()));
 }
 
+// ===== Count
+static void check_count(const VecCall& c, const VecPlan& p, int i, const LocalRef& t) {
+    if (t.mem != Mem::UB || uint64_t(p.total) * p.size[i] <= t.bytes) return;
+    const uint32_t in_pair = c.type == DType::I4 || (c.sources && c.from == DType::I4) ? 2 : 1;
+    const long long count = (long long)p.total * in_pair, room = (long long)(t.bytes / p.size[i]) * in_pair;
+    fatal("OUT_OF_BOUNDS", c.at, fmt("%s: count %lld > %lld elements of %s (%s)", c.api, count, room, operand_text(c, i).c_str(), describe(t).c_str()),
+          count == (long long)t.bytes ? fmt("count is in elements, not in bytes: %lld", room)
+                                      : fmt("the call may touch at most %lld elements: derive count and buffer length from one constant", room));
+}
+
 // ===== Strides
 static void check_strides(const VecCall& c, const VecPlan& p, int i, const VecStride& s) {
     const bool binary = c.sources == 2, copy = c.op == VecOp::Copy;
@@ -133,6 +143,7 @@ static void check_overlap(const VecCall& c, const VecPlan& p, int i) {
 
 bool vec_check_operands(const VecCall& c, const VecPlan& p, const VecExtent& e) {
     const VecOperand* op[3] = {&c.dst, &c.src[0], &c.src[1]};
+    if (c.mask.form == 0) for (int i = 0; i <= c.sources; ++i) check_count(c, p, i, op[i]->ref);
     if (!e.contiguous) for (int i = 0; i <= c.sources; ++i) check_strides(c, p, i, op[i]->stride);
     for (int i = 1; i <= c.sources; ++i) if (op[i]->ref.mem == Mem::UB) check_overlap(c, p, i);
     return true;
