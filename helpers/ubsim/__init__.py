@@ -2,16 +2,17 @@
 
 abi          the library's structs and entry points (twin/abi_front.h)
 simulation   @ubsim, the launch of a function, its Run
-core         what the function sees: queues, copies, instructions, flags
+core         what the function sees: copies, instructions, flags     queues: TQue, TBuf
 gm, local    GlobalTensor, LocalTensor; slices: what an index means
-vector       vector instructions     copies: DataCopy, DataCopyPad
+vector       element-wise instructions     reduce: reductions     copies: DataCopy, DataCopyPad
 state        the running simulation, and how errors reach the learner's line
 names        words of Ascend C as numbers
 """
 from .copies import DataCopyExtParams, DataCopyPadExtParams, DataCopyParams
-from .core import Core, TBuf, TQue
+from .core import Core
 from .gm import GlobalTensor
 from .local import LocalTensor
+from .queues import TBuf, TQue
 from .simulation import Simulation, ubsim
 from .vector import BinaryRepeatParams, UnaryRepeatParams
 

@@ -54,6 +54,11 @@ class VecCall(c.Structure):
                 ("api", c.c_char_p), ("mask", VecMask), ("dst", VecOperand), ("src", VecOperand * 2), ("scalar", c.c_uint64), ("at", At)]
 
 
+class ReduceCall(c.Structure):
+    _fields_ = [("call", VecCall), ("kind", c.c_uint8), ("shape", c.c_uint8), ("order", c.c_uint8), ("cal_index", c.c_uint8),
+                ("dst_rep", c.c_int64), ("to_register", c.c_uint8), ("tmp", LocalRef)]
+
+
 class FrontArray(c.Structure):
     _fields_ = [("base", c.c_uint64), ("bytes", c.c_uint64), ("dtype", c.c_uint8), ("workspace", c.c_uint8), ("name", c.c_char_p)]
 
@@ -69,7 +74,7 @@ class FrontResult(c.Structure):
                 ("mark_count", c.c_uint64)]
 
 
-STRUCTS = (At, LocalRef, GlobalRef, QueueSpec, CopyBlocks, CopyPad, VecMask, VecStride, VecOperand, VecCall, FrontArray, FrontLaunch, FrontResult)
+STRUCTS = (At, LocalRef, GlobalRef, QueueSpec, CopyBlocks, CopyPad, VecMask, VecStride, VecOperand, VecCall, ReduceCall, FrontArray, FrontLaunch, FrontResult)
 
 _I32, _I64, _U8, _U32, _U64, _INT, _PTR, _TEXT = c.c_int32, c.c_int64, c.c_uint8, c.c_uint32, c.c_uint64, c.c_int, c.c_void_p, c.c_char_p
 # Structs go by address (void pointers take byref(...) as it is); an At goes by value.
@@ -81,7 +86,7 @@ _ENTRIES = {
     "front_queue_query": [_PTR, _I32, _INT, At], "front_local_scalar": [_PTR, _U64, _U32, _PTR, _INT, At], "front_local_peek": [_PTR, _PTR],
     "front_event_alloc": [_PTR, _INT, At], "front_event_release": [_INT, _INT, At], "front_event_fetch": [_PTR, _INT, At],
     "front_set_flag": [_INT, _I64, At], "front_wait_flag": [_INT, _I64, At], "front_pipe_barrier": [_U8, At],
-    "front_vec": [_PTR], "front_vec_compare": [_PTR], "front_vec_select": [_PTR, _PTR], "front_vec_mask_mode": [_INT, At],
+    "front_vec": [_PTR], "front_vec_compare": [_PTR], "front_vec_select": [_PTR, _PTR], "front_vec_reduce": [_PTR], "front_vec_mask_mode": [_INT, At],
     "front_vec_mask_set": [_U64, _U64, At], "front_vec_mask_len": [_I64, _INT, At], "front_vec_mask_reset": [At],
     "front_vec_deq_scale": [c.c_float, At],
     "front_copy_in": [_PTR, _PTR, _U8, _I64, At], "front_copy_out": [_PTR, _PTR, _U8, _I64, At], "front_copy_local": [_PTR, _PTR, _U8, _I64, At],

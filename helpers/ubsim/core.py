@@ -4,138 +4,14 @@ from __future__ import annotations
 from ctypes import byref, c_int32
 from difflib import get_close_matches
 
-from . import copies, names, vector
-from .abi import LocalRef, QueueSpec, here, lib
+from . import copies, names, reduce, vector
+from .abi import here, lib
 from .gm import GlobalTensor
-from .local import LocalTensor
-from .state import check, made, refuse
+from .queues import TBuf, TQue, named, type_of, whole
+from .state import check, refuse
 
 _PARTNER = {"VECIN": "GM", "VECOUT": "VECOUT"}               # source of TQue<position>
 _TARGET = {"VECIN": "VECIN", "VECOUT": "GM"}
-
-
-def _named(value, known, what: str) -> int:
-    try:
-        return names.find(value, known, what)
-    except ValueError as error:
-        refuse("BAD_PARAMETER", *str(error).split(". ", 1))
-
-
-def _type(value) -> int:
-    try:
-        return names.code_of(value)
-    except (ValueError, TypeError) as error:
-        message, _, hint = str(error).partition(". ")
-        refuse("UNSUPPORTED_TYPE", message, hint)
-
-
-def _whole(value, what: str) -> int:
-    try:
-        return names.whole(value, what)
-    except ValueError as error:
-        refuse("BAD_PARAMETER", *str(error).split(". ", 1))
-
-
-class TQue:
-    """A queue of buffers that hands tensors from one pipe to the next, with the flag that orders the two."""
-    __slots__ = ("_id", "_code")
-
-    def __init__(self, src: str, dst: str, num: int, length: int, depth: int):
-        spec = QueueSpec(names.POSITIONS.index(src), names.POSITIONS.index(dst), _whole(depth, "depth"))
-        number = c_int32()
-        state = lib.queue_init(byref(number), byref(spec), _whole(num, "num"), _whole(length, "length"), here())
-        if state:
-            check(state)
-        self._id, self._code = number.value, names.UINT8
-        made.append(self)
-
-    def _expire(self) -> None:
-        self._id = 0
-
-    def AllocTensor(self, dtype) -> LocalTensor:
-        """An empty buffer. Waits for the FreeTensor that emptied it."""
-        ref, code = LocalRef(), _type(dtype)
-        self._code = code
-        state = lib.queue_alloc(byref(ref), self._id, code, here())
-        if state:
-            check(state)
-        return LocalTensor(ref, code)
-
-    def EnQue(self, tensor: LocalTensor) -> None:
-        """The tensor will be full when everything issued before has finished."""
-        state = lib.queue_enque(self._id, _address(tensor, "EnQue"), here())
-        if state:
-            check(state)
-
-    def DeQue(self, dtype=None) -> LocalTensor:
-        """The next full buffer, of the type it was allocated with. What uses it starts after it has been filled."""
-        ref, code = LocalRef(), self._code if dtype is None else _type(dtype)
-        state = lib.queue_deque(byref(ref), self._id, code, here())
-        if state:
-            check(state)
-        return LocalTensor(ref, code)
-
-    def FreeTensor(self, tensor: LocalTensor) -> None:
-        state = lib.queue_free(self._id, _address(tensor, "FreeTensor"), here())
-        if state:
-            check(state)
-
-    def _query(self, what: int) -> int:
-        out = c_int32()
-        state = lib.queue_query(byref(out), self._id, what, here())
-        if state:
-            check(state)
-        return out.value
-
-    def VacantInQue(self) -> bool:
-        return bool(self._query(0))
-
-    def GetTensorCountInQue(self) -> int:
-        return self._query(1)
-
-    def HasTensorInQue(self) -> bool:
-        return self._query(1) > 0
-
-    def HasIdleBuffer(self) -> bool:
-        return self._query(2) > 0
-
-
-class TBuf:
-    """A piece of UB without queue and without order: SetFlag and WaitFlag order its accesses."""
-    __slots__ = ("_id",)
-
-    def __init__(self, position: str, length: int):
-        number = c_int32()
-        state = lib.tbuf_init(byref(number), _named(position, names.POSITIONS, "the position"), _whole(length, "length"), here())
-        if state:
-            check(state)
-        self._id = number.value
-        made.append(self)
-
-    def _expire(self) -> None:
-        self._id = 0
-
-    def Get(self, dtype, count: int | None = None) -> LocalTensor:
-        """The whole buffer, or its first `count` elements."""
-        return self._get(dtype, count, 0)
-
-    def GetWithOffset(self, dtype, count: int, offset: int) -> LocalTensor:
-        """`count` elements from byte `offset` on."""
-        return self._get(dtype, count, offset)
-
-    def _get(self, dtype, count, offset) -> LocalTensor:
-        ref, code = LocalRef(), _type(dtype)
-        n = 0 if count is None else _whole(count, "count")
-        state = lib.tbuf_get(byref(ref), self._id, n, n * names.SIZE[code], _whole(offset, "offset"), count is None, code, here())
-        if state:
-            check(state)
-        return LocalTensor(ref, code)
-
-
-def _address(tensor, api: str):
-    if type(tensor) is not LocalTensor:
-        refuse("WRONG_POSITION", f"{api} takes a LocalTensor, not {type(tensor).__name__}", "Pass the tensor of AllocTensor or DeQue.")
-    return tensor._address
 
 
 class Core:
@@ -161,14 +37,14 @@ class Core:
     # ---- buffers
     def TQue(self, position: str, *, num: int, length: int, depth: int = 1) -> TQue:
         """TQue<position, depth> with InitBuffer(queue, num, length): num buffers of length bytes. num=2 is double buffering."""
-        _named(position, tuple(_TARGET), "the position of a queue")
+        named(position, tuple(_TARGET), "the position of a queue")
         position = position.rsplit("::", 1)[-1]
         return TQue(_PARTNER[position], _TARGET[position], num, length, depth)
 
     def TQueBind(self, src: str, dst: str, *, num: int, length: int, depth: int = 1) -> TQue:
         """TQueBind<src, dst, depth> with InitBuffer(queue, num, length): ("VECIN", "VECOUT") passes loads on to stores."""
         known = names.POSITIONS
-        return TQue(known[_named(src, known, "the position")], known[_named(dst, known, "the position")], num, length, depth)
+        return TQue(known[named(src, known, "the position")], known[named(dst, known, "the position")], num, length, depth)
 
     def TBuf(self, position: str = "VECCALC", *, length: int) -> TBuf:
         """TBuf<position> with InitBuffer(buffer, length)."""
@@ -190,20 +66,20 @@ class Core:
         copies.data_copy_pad(dst, src, params, padding)
 
     def SetPadValue(self, value, dtype) -> None:
-        code = _type(dtype)
+        code = type_of(dtype)
         state = lib.set_pad_value(vector.bits("SetPadValue", value, code), code, here())
         if state:
             check(state)
 
     def SetAtomicAdd(self, dtype) -> None:
         """Stores add to GM until SetAtomicNone."""
-        self._atomic(1, _type(dtype))
+        self._atomic(1, type_of(dtype))
 
     def SetAtomicMax(self, dtype) -> None:
-        self._atomic(2, _type(dtype))
+        self._atomic(2, type_of(dtype))
 
     def SetAtomicMin(self, dtype) -> None:
-        self._atomic(3, _type(dtype))
+        self._atomic(3, type_of(dtype))
 
     def SetAtomicNone(self) -> None:
         self._atomic(0, 0)
@@ -257,7 +133,7 @@ class Core:
 
     def SetVectorMask(self, dtype, *mask) -> None:
         """SetVectorMask<dtype>(length) or SetVectorMask<dtype>(high, low); instructions with isSetMask=False use it."""
-        code, values = _type(dtype), [_whole(m, "the mask") for m in mask]
+        code, values = type_of(dtype), [whole(m, "the mask") for m in mask]
         if len(values) == 1:
             state = lib.vec_mask_len(values[0], names.SIZE[code], here())
         else:
@@ -279,19 +155,19 @@ class Core:
     # ---- order
     def SetFlag(self, event: str, id: int) -> None:
         """SetFlag<HardEvent::event>(id): set when everything issued before on the source pipe has finished."""
-        state = lib.set_flag(_named(event, names.EVENTS, "the event"), _whole(id, "the event id"), here())
+        state = lib.set_flag(named(event, names.EVENTS, "the event"), whole(id, "the event id"), here())
         if state:
             check(state)
 
     def WaitFlag(self, event: str, id: int) -> None:
         """WaitFlag<HardEvent::event>(id): the target pipe goes on after the flag has been set."""
-        state = lib.wait_flag(_named(event, names.EVENTS, "the event"), _whole(id, "the event id"), here())
+        state = lib.wait_flag(named(event, names.EVENTS, "the event"), whole(id, "the event id"), here())
         if state:
             check(state)
 
     def PipeBarrier(self, pipe: str) -> None:
         """PipeBarrier<PIPE_…>(): later instructions of the pipe ("ALL": of every pipe) start after its earlier ones have finished."""
-        state = lib.pipe_barrier(_named(pipe, names.PIPES, "the pipe"), here())
+        state = lib.pipe_barrier(named(pipe, names.PIPES, "the pipe"), here())
         if state:
             check(state)
 
@@ -303,16 +179,18 @@ class Core:
 
     def _event(self, entry, event: str) -> int:
         out = c_int32()
-        state = entry(byref(out), _named(event, names.EVENTS, "the event"), here())
+        state = entry(byref(out), named(event, names.EVENTS, "the event"), here())
         if state:
             check(state)
         return out.value
 
     def ReleaseEventID(self, event: str, id: int) -> None:
-        state = lib.event_release(_named(event, names.EVENTS, "the event"), _whole(id, "the event id"), here())
+        state = lib.event_release(named(event, names.EVENTS, "the event"), whole(id, "the event id"), here())
         if state:
             check(state)
 
 
 for _api in (*vector.UNARY, *vector.BINARY, *vector.MIXED, *vector.SCALAR):
     setattr(Core, _api, vector.method(_api))
+for _api in reduce.METHODS:
+    setattr(Core, _api, reduce.method(_api))

@@ -30,15 +30,3 @@ def refuse(code: str, message: str, hint: str = "") -> None:
     """Ends the simulation with a finding of our own at the learner's line."""
     check(lib.fatal(code.encode(), message.encode(), hint.encode(), here()))
 
-
-class explained:
-    """A ValueError of a wrong name or number becomes a BAD_PARAMETER finding at the learner's line."""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, _):
-        if kind is ValueError and running is not None:
-            message, _, hint = str(error).partition(". ")
-            refuse("BAD_PARAMETER", message, hint)
-        return False

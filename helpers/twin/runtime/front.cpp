@@ -153,6 +153,7 @@ int front_pipe_barrier(Pipe p, At at) { return guarded([&] { tw_pipe_barrier(p, 
 int front_vec(const VecCall* call) { return guarded([&] { tw_vec(call); }); }
 int front_vec_compare(const VecCall* call) { return guarded([&] { tw_vec_compare(call, 0); }); }
 int front_vec_select(const VecCall* call, const LocalRef* bits) { return guarded([&] { tw_vec_select(call, bits); }); }
+int front_vec_reduce(const ReduceCall* call) { return guarded([&] { tw_vec_reduce(call); }); }
 int front_vec_mask_mode(int counter, At at) { return guarded([&] { tw_vec_mask_mode(counter, at); }); }
 int front_vec_mask_set(uint64_t high, uint64_t low, At at) { return guarded([&] { tw_vec_mask_set(high, low, -1, at); }); }
 int front_vec_mask_len(int64_t len, int bytes, At at) { return guarded([&] { tw_vec_mask_len(len, bytes, -1, at); }); }

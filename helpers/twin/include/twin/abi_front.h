@@ -4,6 +4,7 @@
 #pragma once
 #include "twin/abi_copy.h"
 #include "twin/abi_core.h"
+#include "twin/abi_reduce.h"
 #include "twin/abi_vec.h"
 
 namespace twin {
@@ -68,6 +69,7 @@ int front_pipe_barrier(twin::Pipe p, twin::At at);
 int front_vec(const twin::VecCall* call);
 int front_vec_compare(const twin::VecCall* call);
 int front_vec_select(const twin::VecCall* call, const twin::LocalRef* bits);
+int front_vec_reduce(const twin::ReduceCall* call);
 int front_vec_mask_mode(int counter, twin::At at);
 int front_vec_mask_set(uint64_t high, uint64_t low, twin::At at);
 int front_vec_mask_len(int64_t len, int bytes, twin::At at);
