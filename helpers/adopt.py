@@ -36,7 +36,8 @@ SWITCH = "ASCEND_WORKBOOK_ADOPT"
 PATTERN = 0xC5                # bytes that belong to nobody
 _SLACK = 64                   # at least so many of them behind an array
 
-_MAP_FIXED, _MAP_POPULATE, _MREMAP_MOVE_TO = 0x10, 0x8000, 3
+_PIECE = 64 << 20
+_MAP_FIXED, _MAP_POPULATE, _MREMAP_MOVE_TO, _PUNCH_HOLE = 0x10, 0x8000, 3, 3
 _IS_MMAPPED, _FLAGS = 2, 7
 _FAILED = ctypes.c_void_p(-1).value
 _ids = itertools.count(1)
@@ -109,6 +110,7 @@ def _libc():
         if _loaded is not None:
             _loaded.mmap.restype = _loaded.mremap.restype = ctypes.c_void_p
             _loaded.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+            _loaded.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long]
             _loaded.mremap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p]
     return _loaded
 
@@ -143,22 +145,28 @@ def _share(owner: np.ndarray) -> Adopted | None:
     entry = Adopted(weakref.ref(owner), address, nbytes, fd, file_bytes)
     try:
         os.ftruncate(fd, file_bytes)
-        low, high = entry.inner
-        _copy_to_file(fd, low, high - low, low - address + entry.start)
         os.pwrite(fd, bytes([PATTERN]) * entry.start, 0)
         tail = entry.start + nbytes
         os.pwrite(fd, bytes([PATTERN]) * (file_bytes - tail), tail)
-        got = _libc().mmap(low, high - low, mmap.PROT_READ | mmap.PROT_WRITE,
-                           mmap.MAP_SHARED | _MAP_FIXED | _MAP_POPULATE, fd, low - address + entry.start)
-        if got != low:
-            raise OSError("mmap")
-    except OSError:                       # no memory for a second copy: the array is as it was
+        for low, size in _pieces(*entry.inner):
+            place = low - address + entry.start
+            _copy_to_file(fd, low, size, place)
+            got = _libc().mmap(low, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | _MAP_FIXED | _MAP_POPULATE, fd, place)
+            if got != low:
+                raise OSError("mmap")
+    except OSError:                       # no memory: the pages exchanged so far hold the same bytes as before
         os.close(fd)
         return None
     key = id(owner)
     entry.owner = weakref.ref(owner, lambda _: _forget(key, entry))
     _known[key] = entry
     return entry
+
+
+def _pieces(low: int, high: int):
+    """(address, bytes): never are there two copies of more than one piece."""
+    for start in range(low, high, _PIECE):
+        yield start, min(_PIECE, high - start)
 
 
 def _copy_to_file(fd: int, address: int, count: int, place: int) -> None:
@@ -188,11 +196,12 @@ def release_all() -> None:
 
 
 def _make_private(entry: Adopted) -> bool:
-    low, high = entry.inner
-    size = high - low
-    fresh = _libc().mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
-    if fresh in (None, _FAILED):
-        return False
-    ctypes.memmove(fresh, low, size)
-    return _libc().mremap(fresh, size, size, _MREMAP_MOVE_TO, low) == low
-
+    for low, size in _pieces(*entry.inner):
+        fresh = _libc().mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+        if fresh in (None, _FAILED):
+            return False
+        ctypes.memmove(fresh, low, size)
+        if _libc().mremap(fresh, size, size, _MREMAP_MOVE_TO, low) != low:
+            return False
+        _libc().fallocate(entry.fd, _PUNCH_HOLE, low - entry.address + entry.start, size)
+    return True
