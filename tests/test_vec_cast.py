@@ -176,6 +176,22 @@ def test_add_deq_relu():
     assert_same(z, np.where(h > 0, h, F16(0)), "AddDeqRelu", x, y)
 
 
+def test_add_deq_relu_uses_up_its_sources():
+    x, y, z = np.ones((3, 64), I32)
+    body = """
+    LocalTensor<int32_t> a = In<int32_t>(pipe, ba, x, 64, 256), b = In<int32_t>(pipe, bb, y, 64, 256);
+    LocalTensor<half> d = In<half>(pipe, bd, z, 0, 128);
+    PipeBarrier<PIPE_ALL>();
+    SetDeqScale((half)1.0f);
+    AddDeqRelu(d, a, b, 64);
+    %s
+"""
+    params = "GM_ADDR x, GM_ADDR y, GM_ADDR z"
+    compiled(entry(body % "Out(z, d, 64);", params))[1](x, y, z)
+    with hp.expect_error("UNINITIALISED_READ"):
+        compiled(entry(body % "Out(z, a, 64);", params))[1](x, y, z)
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from(LEGAL), st.integers(1, 400), st.integers(0, 2**32 - 1))
 def test_any_length(pair, n, seed):

@@ -182,6 +182,14 @@ __aicore__ inline void Rest(LocalTensor<half>& h, LocalTensor<float>& f, LocalTe
     set_mask_norm();
 }
 
+__aicore__ inline void Traits(LocalTensor<TensorTrait<half>>& h, LocalTensor<float>& f, uint32_t n) {
+    Add(h, h, h, n);
+    Exp(h, h, n);
+    Adds(h, h, (half)1, n);
+    Muls<float, float>(f, f, 2.0f, n);
+    Maxs(h, h, (half)0, n, 1, {1, 1, 8, 8});
+}
+
 template __aicore__ void Unary<half>(LocalTensor<half>&, LocalTensor<half>&, uint32_t, uint64_t, int32_t, uint64_t*);
 template __aicore__ void Unary<float>(LocalTensor<float>&, LocalTensor<float>&, uint32_t, uint64_t, int32_t, uint64_t*);
 template __aicore__ void Binary<half>(LocalTensor<half>&, LocalTensor<half>&, const LocalTensor<half>&, uint32_t, size_t, int32_t, uint64_t*);

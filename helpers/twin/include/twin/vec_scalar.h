@@ -2,30 +2,40 @@
 #pragma once
 #include "twin/vec_call.h"
 
+namespace twin {
+// One of two overload sets: scalar type S of the tensor's own type T, or of the element type of the trait T.
+template <class T, class S> using same_scalar = std::enable_if_t<std::is_same<S, T>::value || std::is_same<S, typename PrimOf<T>::type>::value, int>;
+}  // namespace twin
+
 namespace AscendC {
 
 // The three forms of a vector-scalar instruction. The scalar has exactly the element type, or T is given explicitly.
-#define TWIN_SCALAR(NAME, SET, TEXT)                                                                                               \
-    template <typename T, bool isSetMask = true>                                                                                   \
-    inline void NAME(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalarValue, const int64_t count,              \
+// The forms with U are for tensors of a TensorTrait: there the scalar has the trait's element type.
+#define TWIN_SCALAR_FORMS(NAME, SET, TEXT, HEAD, S)                                                                                \
+    template <HEAD, bool isSetMask = true, twin::same_scalar<T, S> = 0>                                                            \
+    inline void NAME(const LocalTensor<T>& dst, const LocalTensor<T>& src, const S& scalarValue, const int64_t count,              \
                      twin::At at = twin::At::here()) {                                                                             \
         TWIN_VEC_TYPES(#NAME, T, SET, TEXT);                                                                                       \
         twin::vec_with_scalar<T, T>(twin::VecOp::NAME, #NAME, dst, src, scalarValue, twin::by_count(count, isSetMask), {}, 0, at); \
     }                                                                                                                              \
-    template <typename T, bool isSetMask = true>                                                                                   \
-    inline void NAME(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalarValue, const uint64_t mask[],            \
+    template <HEAD, bool isSetMask = true, twin::same_scalar<T, S> = 0>                                                            \
+    inline void NAME(const LocalTensor<T>& dst, const LocalTensor<T>& src, const S& scalarValue, const uint64_t mask[],            \
                      const int64_t repeatTime, const UnaryRepeatParams& repeatParams, twin::At at = twin::At::here()) {            \
         TWIN_VEC_TYPES(#NAME, T, SET, TEXT);                                                                                       \
         twin::vec_with_scalar<T, T>(twin::VecOp::NAME, #NAME, dst, src, scalarValue, twin::by_bits(mask, repeatTime, isSetMask),   \
                                     repeatParams, 0, at);                                                                          \
     }                                                                                                                              \
-    template <typename T, bool isSetMask = true>                                                                                   \
-    inline void NAME(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalarValue, uint64_t mask,                    \
+    template <HEAD, bool isSetMask = true, twin::same_scalar<T, S> = 0>                                                            \
+    inline void NAME(const LocalTensor<T>& dst, const LocalTensor<T>& src, const S& scalarValue, uint64_t mask,                    \
                      const int64_t repeatTime, const UnaryRepeatParams& repeatParams, twin::At at = twin::At::here()) {            \
         TWIN_VEC_TYPES(#NAME, T, SET, TEXT);                                                                                       \
         twin::vec_with_scalar<T, T>(twin::VecOp::NAME, #NAME, dst, src, scalarValue, twin::by_lanes(mask, repeatTime, isSetMask),  \
                                     repeatParams, 0, at);                                                                          \
     }
+#define TWIN_TWO_TYPES typename T, typename U
+#define TWIN_SCALAR(NAME, SET, TEXT)                  \
+    TWIN_SCALAR_FORMS(NAME, SET, TEXT, typename T, T) \
+    TWIN_SCALAR_FORMS(NAME, SET, TEXT, TWIN_TWO_TYPES, U)
 }  // namespace AscendC
 
 namespace twin {

@@ -47,7 +47,7 @@ TWIN_UNARY(Ln, twin::kF16 | twin::kF32, TWIN_FLOATS)
 // dst = src without its sign
 // limits: half, float; dst may be src
 // pipe: V
-TWIN_UNARY(Abs, twin::kF16 | twin::kF32, "takes half or float: Cast integers first, or use Maxs(-x, x)")
+TWIN_UNARY(Abs, twin::kF16 | twin::kF32, "takes half or float: Cast integers first, or take Max of x and Muls(x, -1)")
 
 // ---- Reciprocal
 // dst = 1 / src; the hardware approximates (the 3rd or 4th digit may differ), the twin rounds exactly
