@@ -210,6 +210,11 @@ def test_renamed_kernels_keep_their_name_in_messages():
     ('#include "kernel_operator.h"\ntemplate <typename T> __global__ __aicore__ void k(GM_ADDR x) {}\n', "kernel template"),
     ('#include "kernel_operator.h"\n#include "absent.h"\n__global__ __aicore__ void k(GM_ADDR x) {}\n', "absent.h was not found"),
     ('#include "kernel_operator.h"\n__global__ __aicore__ int k(GM_ADDR x) { return 1; }\n', "returns void"),
+    ('#include "kernel_operator.h"\n__global__ __aicore__ void k(GM_ADDR x {}\n', "Expected ')'"),
+    ('#include "kernel_operator.h"\nstruct S { __global__ __aicore__ void k(GM_ADDR x) {} };\n', "no function that can be launched"),
+    ('#include "kernel_operator.h"\n__global__ __aicore__ void k(GM_ADDR x) {}\n__global__ __aicore__ void k(GM_ADDR x, int n) {}\n', "Two kernels are called k"),
+    ('#include "kernel_operator.h"\n__global__ __aicore__ void k(GM_ADDR x) { printf("abc); }\n', "terminating"),
+    ('#include "kernel_operator.h"\n#define KERNEL(n) __global__ __aicore__ void n(GM_ADDR x)\nKERNEL(k) {}\n', "No kernel was found"),
     ('#include "kernel_operator.h"\nvoid f();\n__global__ __aicore__ void k(GM_ADDR x) { f(); }\n', "f() is declared and used"),
 ])
 def test_texts_without_a_usable_kernel(text, words):

@@ -71,6 +71,8 @@ def build(text: str, *, label: str = "<kernel>", first_line: int = 1, name: str 
         if done.returncode:
             errors, more = diagnose.errors(done.stdout, label, text, first_line, found.renamed)
             raise CompileError(_headline(label, errors, more), errors, done.stdout)
+        if not found.entries:        # marked __global__ in a way that the scan does not read, such as in a macro
+            _fail_without_kernel(label)
         return {"label": label}
 
     entry = cache.build(full, "kernel", make, ", ".join(e.name for e in found.entries))
@@ -129,6 +131,11 @@ def _require_entries(found: source.Scan, name: str | None, text: str, label: str
     if not re.search(r"^[ \t]*#[ \t]*include\b", text, re.M):
         fail('The text includes no header, so no Ascend C name is known in it.', 'Put #include "kernel_operator.h" at the top.')
     names = [e.name for e in found.entries]
+    twice = next((e for i, e in enumerate(found.entries) if e.name in names[:i]), None)
+    if twice:
+        fail(f"Two kernels are called {twice.name}: a launch could not tell them apart.", "Rename one of them.", twice.line)
+    if not names and not found.templates and re.search(r"\b__global__\b", blank(text)):
+        return                       # something is wrong with its declaration: the compiler says what
     if name and name not in names:
         match = [t for t in found.templates if t.name == name.split("<")[0].strip()]
         if match:
@@ -141,8 +148,13 @@ def _require_entries(found: source.Scan, name: str | None, text: str, label: str
             first = found.templates[0]
             example = ", ".join("half" if p.split()[0] in ("typename", "class") else "1" for p in first.template_params)
             fail(f"{first.name} is a kernel template: it runs once its arguments are named.", f'name="{first.name}<{example}>"', first.line)
-        fail("No kernel was found: nothing in this text is marked __global__.",
-             'extern "C" __global__ __aicore__ void my_kernel(GM_ADDR x, …) { … }')
+        _fail_without_kernel(label)
+
+
+def _fail_without_kernel(label: str) -> None:
+    finding = Finding("COMPILE", "error", None, "No kernel was found: no function in this text is marked __global__.",
+                      'Write extern "C" __global__ __aicore__ void my_kernel(GM_ADDR x, …) { … }')
+    raise CompileError(_headline(label, [finding]), [finding])
 
 
 def _core_side(found: source.Scan, text: str) -> str:

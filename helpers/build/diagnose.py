@@ -65,12 +65,9 @@ def errors(log: str, label: str, text: str, first_line: int, renamed: dict) -> t
     findings: list[Finding] = []
     seen: set = set()
     messages = parse(log)
-    if any(_in_tail(m) for m in messages):
-        at = unclosed(text)
-        if at is not None:
-            messages = [m for m in messages if not _in_tail(m)]
-            findings.append(with_source(Finding("COMPILE", "error", first_line + at, "This { is never closed: the text ends inside it.",
-                                                "Add the missing } where the block ends."), text, first_line))
+    if messages and all(map(_in_tail, messages)) and (at := unclosed(text)) is not None:
+        return [with_source(Finding("COMPILE", "error", first_line + at, "This { is never closed: the text ends inside it.",
+                                    "Add the missing } where the block ends."), text, first_line)], 0
     for message in messages:
         line, column, file = _own_place(message, label, first_line, len(lines))
         if line is not None and not file and re.search(r"expected .*';'.* before", message.text):
@@ -79,6 +76,9 @@ def errors(log: str, label: str, text: str, first_line: int, renamed: dict) -> t
         said = _back(message.text, renamed)
         notes = [_back(note[3], renamed) for note in message.notes]
         known = hints.explain(said, notes, lines[line - first_line] if line is not None and not file else "")
+        if known and _in_tail(message) and known.message.endswith("is not declared here."):
+            known = replace(known, message=known.message.replace("is not declared here", "is marked __global__, but is no function that can be launched"),
+                            hint="A kernel is a function outside of all classes.")
         # one error a line, and none in generated text after one in the learner's: the others follow from it
         if (line, file) in seen or known is None or (findings and (line is None or file == "<layout>")):
             continue

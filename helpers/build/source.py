@@ -118,7 +118,10 @@ def _functions(code: str) -> list[Template]:
             arguments = tuple(split(prefix[template.start(1) + 1:end])) if end > 0 else ()
         entry = Template(name, "::".join([*namespaces(code, match.start()), name]), arguments, _parameters(code[open_at + 1:close_at]),
                          body, code[start:open_at], line_of(code, match.start()))
-        if entry.expression not in found or after[1] == "{":     # a definition says more than its prototype
+        known = found.get(entry.expression)
+        if known and known.body != (0, 0) and after[1] == "{":    # an overload: kept apart, so that it can be refused
+            found[f"{entry.expression} {entry.line}"] = entry
+        elif not known or after[1] == "{":                        # a definition says more than its prototype
             found[entry.expression] = entry
     return list(found.values())
 
