@@ -1,0 +1,189 @@
+// rms_norm, v3: several whole rows per copy and per vector call.
+// What changed: one copy brings tileRows rows. V squares them in one call, adds the halves of each row until 64 elements
+//      are left, and sums these 64 for all rows in one WholeReduceSum. Brcb spreads each factor over one block of 32 B.
+// Why: a call pays about 25 cycles before its first result, ReduceSum 130. Here all rows of the tile share them.
+// Timeline: fewer, longer rectangles. V needs a third of the cycles per row; loads and stores still wait for it.
+#include "kernel_operator.h"
+using namespace AscendC;
+
+constexpr int32_t BUFFER_NUM = 1;
+constexpr uint32_t LANES = 64;   // float in one repeat of 256 B
+
+struct RmsNormTiling {
+    uint32_t rows;
+    uint32_t length;     // elements of a row
+    uint32_t tileRows;   // rows moved at once
+    float eps;
+};
+
+template <typename T>
+class KernelRmsNorm {
+public:
+    __aicore__ inline KernelRmsNorm() {}
+
+    __aicore__ inline void Init(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, const RmsNormTiling& tiling, TPipe* pipe)
+    {
+        rows = tiling.rows;
+        length = tiling.length;
+        tileRows = tiling.tileRows;
+        eps = tiling.eps;
+        pitch = (length + LANES - 1) / LANES * LANES;   // in UB a row starts every `pitch` elements
+        xGm.SetGlobalBuffer((__gm__ T*)x, rows * length);
+        gammaGm.SetGlobalBuffer((__gm__ T*)gamma, length);
+        yGm.SetGlobalBuffer((__gm__ T*)y, rows * length);
+        uint32_t groups = (tileRows + 7) / 8;
+        pipe->InitBuffer(gammaQueue, 1, pitch * sizeof(T));
+        pipe->InitBuffer(inQueue, BUFFER_NUM, tileRows * pitch * sizeof(T));
+        pipe->InitBuffer(outQueue, BUFFER_NUM, tileRows * pitch * sizeof(T));
+        pipe->InitBuffer(squareBuf, tileRows * pitch * sizeof(float));
+        pipe->InitBuffer(sumBuf, groups * 32);
+        pipe->InitBuffer(oneBuf, groups * 32);
+        pipe->InitBuffer(scaleBuf, groups * 256);
+        if constexpr (sizeof(T) == 2) {
+            pipe->InitBuffer(gammaBuf, pitch * sizeof(float));
+            pipe->InitBuffer(wideBuf, tileRows * pitch * sizeof(float));
+        }
+    }
+
+    __aicore__ inline void Process()
+    {
+        CopyInGamma();
+        LocalTensor<T> local = gammaQueue.template DeQue<T>();
+        gammaLocal = ToFloat(local, gammaBuf, pitch);
+        for (uint32_t row = 0; row < rows; row += tileRows) {
+            uint32_t count = rows - row < tileRows ? rows - row : tileRows;
+            CopyIn(row, count);
+            Compute(count);
+            CopyOut(row, count);
+        }
+        gammaQueue.FreeTensor(local);
+    }
+
+private:
+    __aicore__ inline void CopyInGamma()
+    {
+        LocalTensor<T> local = gammaQueue.template AllocTensor<T>();
+        DataCopyExtParams params{1, static_cast<uint32_t>(length * sizeof(T)), 0, 0, 0};
+        DataCopyPadExtParams<T> padding{false, 0, 0, 0};
+        DataCopyPad(local, gammaGm, params, padding);
+        gammaQueue.EnQue(local);
+    }
+
+    // float stays where it is, half is converted into buf.
+    __aicore__ inline LocalTensor<float> ToFloat(const LocalTensor<T>& local, TBuf<TPosition::VECCALC>& buf, uint32_t count)
+    {
+        if constexpr (sizeof(T) == 4) {
+            return local;
+        } else {
+            LocalTensor<float> wide = buf.template Get<float>();
+            Cast(wide, local, RoundMode::CAST_NONE, count);
+            return wide;
+        }
+    }
+
+    // The rows of y before they are rounded: y itself when it is float.
+    __aicore__ inline LocalTensor<float> Unrounded(const LocalTensor<T>& yLocal, const LocalTensor<float>& wide)
+    {
+        if constexpr (sizeof(T) == 4) {
+            return yLocal;
+        } else {
+            return wide;
+        }
+    }
+
+    // Blocks of 32 B between the end of a row and the start of the next one in UB.
+    __aicore__ inline uint32_t Gap() const
+    {
+        return pitch * sizeof(T) / 32 - (length * sizeof(T) + 31) / 32;
+    }
+
+    __aicore__ inline void CopyIn(uint32_t row, uint32_t count)
+    {
+        LocalTensor<T> xLocal = inQueue.template AllocTensor<T>();
+        DataCopyExtParams params{static_cast<uint16_t>(count), static_cast<uint32_t>(length * sizeof(T)), 0, Gap(), 0};
+        DataCopyPadExtParams<T> padding{false, 0, 0, 0};
+        DataCopyPad(xLocal, xGm[row * length], params, padding);
+        inQueue.EnQue(xLocal);
+    }
+
+    // sum[r] = sum of row r of square, which is used up: halves are added until 64 elements of each row are left.
+    __aicore__ inline void RowSums(const LocalTensor<float>& sum, const LocalTensor<float>& square, uint32_t count)
+    {
+        if (length < pitch) {   // what follows the row in its last 64 elements must not count
+            uint64_t mask[2] = {~0ULL << (LANES - (pitch - length)), 0};
+            for (uint32_t r = 0; r < count; r++) {
+                Duplicate(square[r * pitch + pitch - LANES], 0.0f, mask, 1, 1, 8);
+            }
+        }
+        for (uint32_t parts = pitch / LANES; parts > 1; parts -= parts / 2) {
+            uint32_t keep = parts - parts / 2;
+            for (uint32_t r = 0; r < count; r++) {
+                Add(square[r * pitch], square[r * pitch], square[r * pitch + keep * LANES], parts / 2 * LANES);
+            }
+        }
+        WholeReduceSum(sum, square, LANES, count, 1, 1, pitch / 8);
+    }
+
+    __aicore__ inline void Compute(uint32_t count)
+    {
+        LocalTensor<T> xLocal = inQueue.template DeQue<T>();
+        LocalTensor<T> yLocal = outQueue.template AllocTensor<T>();
+        LocalTensor<float> square = squareBuf.Get<float>(), sum = sumBuf.Get<float>(), one = oneBuf.Get<float>(), scale = scaleBuf.Get<float>();
+        LocalTensor<float> wide = ToFloat(xLocal, wideBuf, count * pitch);
+        Mul(square, wide, wide, count * pitch);
+        RowSums(sum, square, count);
+        Muls(sum, sum, 1.0f / length, count);
+        Adds(sum, sum, eps, count);
+        Sqrt(sum, sum, count);
+        Duplicate(one, 1.0f, count);
+        Div(sum, one, sum, count);
+        Brcb(scale, sum, (count + 7) / 8, {1, 8});   // 8 copies of each row's factor: one block of 32 B
+        LocalTensor<float> scaled = Unrounded(yLocal, wide);
+        for (uint32_t r = 0; r < count; r++) {       // block stride 0: all 64 lanes read the same block
+            Mul(scaled[r * pitch], wide[r * pitch], scale[r * 8], LANES, pitch / LANES, {1, 1, 0, 8, 8, 0});
+        }
+        for (uint32_t r = 0; r < count; r++) {
+            Mul(scaled[r * pitch], scaled[r * pitch], gammaLocal, pitch);
+        }
+        if constexpr (sizeof(T) == 2) {
+            Cast(yLocal, scaled, RoundMode::CAST_RINT, count * pitch);
+        }
+        outQueue.EnQue(yLocal);
+        inQueue.FreeTensor(xLocal);
+    }
+
+    __aicore__ inline void CopyOut(uint32_t row, uint32_t count)
+    {
+        LocalTensor<T> yLocal = outQueue.template DeQue<T>();
+        DataCopyExtParams params{static_cast<uint16_t>(count), static_cast<uint32_t>(length * sizeof(T)), Gap(), 0, 0};
+        DataCopyPad(yGm[row * length], yLocal, params);
+        outQueue.FreeTensor(yLocal);
+    }
+
+    TQue<TPosition::VECIN, 1> gammaQueue, inQueue;
+    TQue<TPosition::VECOUT, 1> outQueue;
+    TBuf<TPosition::VECCALC> gammaBuf, wideBuf, squareBuf, sumBuf, oneBuf, scaleBuf;
+    GlobalTensor<T> xGm, gammaGm, yGm;
+    LocalTensor<float> gammaLocal;
+    uint32_t rows = 0;
+    uint32_t length = 0;
+    uint32_t pitch = 0;
+    uint32_t tileRows = 0;
+    float eps = 0;
+};
+
+extern "C" __global__ __aicore__ void rms_norm_half(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, RmsNormTiling tiling)
+{
+    TPipe pipe;
+    KernelRmsNorm<half> op;
+    op.Init(x, gamma, y, tiling, &pipe);
+    op.Process();
+}
+
+extern "C" __global__ __aicore__ void rms_norm_float(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, RmsNormTiling tiling)
+{
+    TPipe pipe;
+    KernelRmsNorm<float> op;
+    op.Init(x, gamma, y, tiling, &pipe);
+    op.Process();
+}
