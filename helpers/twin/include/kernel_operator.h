@@ -47,6 +47,9 @@
 #include "twin/atomic.h"
 #include "twin/data_cache.h"
 
+// high-level API
+#include "twin/adv_softmax.h"
+
 #include "twin/scalar.h"
 #include "twin/debug.h"
 

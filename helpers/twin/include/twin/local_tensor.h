@@ -92,6 +92,7 @@ public:
     }
 
     ::twin::LocalRef ref() const { return ref_; }
+    bool has_shape_info() const { return shape_ != 0; }
     PrimType* element_pointer(uint32_t i) const { return static_cast<PrimType*>(static_cast<void*>(static_cast<uint8_t*>(tw_local_pointer(&ref_)) + byte_offset(i))); }
 
 private:

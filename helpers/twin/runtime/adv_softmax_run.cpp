@@ -1,0 +1,158 @@
+// Softmax row by row: every input of a row is read before anything of it is written, computed in double, rounded once.
+#include <cmath>
+
+#include "adv_softmax.h"
+
+namespace twin {
+namespace {
+
+class Rows {
+public:
+    Rows(Core& c, const Instr& in, const SoftmaxPlan& p) : c_(c), in_(in), p_(p) {}
+    void load(uint32_t at, uint32_t r, double* out) const {
+        const uint8_t* base = c_.at(Mem::UB, at);
+        if (!p_.fractal) { adv_load_row(p_.type, base + softmax_place(p_.pitch, 0, r, 0) * size_of(p_.type), out, p_.k); return; }
+        for (uint32_t k = 0; k < p_.k; ++k) out[k] = adv_load(p_.type, base, softmax_place(p_.pitch, p_.fractal, r, k));
+    }
+    void store(uint32_t at, uint32_t r, const double* v) const {
+        uint8_t* base = c_.at(Mem::UB, at);
+        if (!p_.fractal) { adv_store_row(p_.type, base + softmax_place(p_.pitch, 0, r, 0) * size_of(p_.type), v, p_.k); return; }
+        for (uint32_t k = 0; k < p_.k; ++k) adv_store(p_.type, base, softmax_place(p_.pitch, p_.fractal, r, k), v[k]);
+    }
+    double stat(uint32_t at, uint32_t r, const char* role) const {
+        const uint8_t* base = c_.at(Mem::UB, at);
+        const uint32_t z = size_of(p_.stat);
+        const uint8_t* first = base + uint64_t(r) * p_.stat_lanes * z;
+        if (p_.stat_lanes > 1 && checks_on())
+            for (uint32_t l = 1; l < p_.stat_lanes; ++l)
+                if (std::memcmp(first, first + l * z, z)) {
+                    report(Severity::Warning, "BAD_PARAMETER", in_.at, fmt("%s: %s row %u: the %u lanes differ", in_.op, role, r, p_.stat_lanes), "fill the whole 32-byte block of every row");
+                    break;
+                }
+        return adv_load(p_.stat, base, int64_t(r) * p_.stat_lanes);
+    }
+    void put(uint32_t at, uint32_t r, DType t, uint32_t lanes, double v) const {
+        uint8_t* base = c_.at(Mem::UB, at);
+        for (uint32_t l = 0; l < lanes; ++l) adv_store(t, base, int64_t(r) * lanes + l, v);
+    }
+
+private:
+    Core& c_;
+    const Instr& in_;
+    const SoftmaxPlan& p_;
+};
+
+double largest(const double* x, uint32_t n) {                 // NaN wins
+    double m = -HUGE_VAL;
+    for (uint32_t i = 0; i < n; ++i) m = x[i] != x[i] || m != m ? NAN : x[i] > m ? x[i] : m;
+    return m;
+}
+double total(const double* x, uint32_t n) {
+    double s = 0;
+    for (uint32_t i = 0; i < n; ++i) s += x[i];
+    return s;
+}
+
+// SoftmaxFlashV3: rows are moved by the distance of their mean from the mean of an eighth of the row.
+void flash_v3(const SoftmaxPlan& p, const Rows& rows, uint32_t r, double* x) {
+    const uint32_t part = p.k / 8;
+    const double s = double(p.alpha) / (1 - double(p.alpha)), g = total(x, p.k) / p.k;
+    for (uint32_t b = 0; b < 8; ++b) {
+        const double l = total(x + b * part, part) / part;
+        for (uint32_t i = b * part; i < (b + 1) * part; ++i) x[i] -= (g - l) * s;
+    }
+    double mean = g, max = largest(x, p.k), shift = max;
+    double in_max = 0, in_sum = 0, q = 0;
+    if (p.update) {
+        const double in_mean = rows.stat(p.in_mean, r, "inMean");
+        in_max = rows.stat(p.in_max, r, "inMax");
+        in_sum = rows.stat(p.in_sum, r, "inSum");
+        mean = (g + in_mean * (double(p.loop) - 1)) / p.loop;
+        const double c = (g - mean) * s, a = c + max;
+        q = (in_mean - mean) * s;
+        const double b = q + in_max;
+        max = a != a || b != b ? NAN : a > b ? a : b;
+        shift = max - c;
+    }
+    for (uint32_t i = 0; i < p.k; ++i) x[i] = std::exp(x[i] - shift);
+    double sum = total(x, p.k);
+    if (p.update) {
+        const double e = std::exp(in_max - max + q);
+        sum += e * in_sum;
+        rows.put(p.exp_max, r, p.type, p.exp_lanes, e);
+    }
+    rows.put(p.mean, r, p.stat, p.stat_lanes, mean);
+    rows.put(p.max, r, p.stat, p.stat_lanes, max);
+    rows.put(p.sum, r, p.stat, p.stat_lanes, sum);
+    rows.store(p.dst, r, x);
+}
+
+void one_row(const SoftmaxPlan& p, const Rows& rows, uint32_t r, double* x) {
+    const bool joins = p.update && p.kind != SoftmaxKind::Simple;
+    double max, sum = 0, in_max = 0, in_sum = 0;
+    if (p.kind == SoftmaxKind::Simple) {
+        max = rows.stat(p.in_max, r, "inMax");
+        sum = rows.stat(p.in_sum, r, "inSum");
+    } else {
+        max = largest(x, p.k);
+        if (joins) {
+            in_max = rows.stat(p.in_max, r, "inMax");
+            in_sum = rows.stat(p.in_sum, r, "inSum");
+            if (p.reduce) rows.put(p.reduce_max, r, p.stat, p.stat_lanes, max);
+            max = in_max != in_max || max != max ? NAN : in_max > max ? in_max : max;
+        }
+    }
+    for (uint32_t i = 0; i < p.k; ++i) x[i] = std::exp(x[i] - max);
+    if (p.kind != SoftmaxKind::Simple) sum = total(x, p.k);
+    if (joins) {
+        const double e = std::exp(in_max - max), before = e * in_sum;
+        sum += before;
+        rows.put(p.exp_max, r, p.type, p.exp_lanes, p.kind == SoftmaxKind::Flash ? before / sum : e);
+    }
+    if (p.kind != SoftmaxKind::FlashV2)
+        for (uint32_t i = 0; i < p.k; ++i) x[i] /= sum;
+    if (p.kind == SoftmaxKind::Log)
+        for (uint32_t i = 0; i < p.k; ++i) x[i] = std::log10(x[i]);
+    if (p.stats && p.kind != SoftmaxKind::Simple) {
+        rows.put(p.max, r, p.stat, p.stat_lanes, max);
+        rows.put(p.sum, r, p.stat, p.stat_lanes, sum);
+    }
+    rows.store(p.dst, r, x);
+}
+
+}  // namespace
+
+void softmax_run(Core& c, const Instr& in) {
+    const SoftmaxPlan& p = in.get<SoftmaxPlan>();
+    const Rows rows(c, in, p);
+    std::vector<double> x(p.k);
+    for (uint32_t r = 0; r < p.m; ++r) {
+        rows.load(p.src, r, x.data());
+        if (p.kind == SoftmaxKind::FlashV3) flash_v3(p, rows, r, x.data());
+        else one_row(p, rows, r, x.data());
+    }
+    adv_poison(c, in);
+}
+
+void softmax_grad_run(Core& c, const Instr& in) {
+    const SoftmaxPlan& p = in.get<SoftmaxPlan>();
+    const Rows rows(c, in, p);
+    std::vector<double> x(p.k), g(p.k), d(p.m);
+    // dst of the front form may lie where later rows of src are: all sums come first
+    for (uint32_t r = 0; r < p.m; ++r) {
+        rows.load(p.src, r, x.data());
+        rows.load(p.grad, r, g.data());
+        d[r] = 0;
+        for (uint32_t i = 0; i < p.k; ++i) d[r] += g[i] * x[i];
+    }
+    for (uint32_t r = 0; r < p.m; ++r) {
+        if (p.kind == SoftmaxKind::GradFront) { rows.put(p.dst, r, p.type, p.exp_lanes, d[r]); continue; }
+        rows.load(p.src, r, x.data());
+        rows.load(p.grad, r, g.data());
+        for (uint32_t i = 0; i < p.k; ++i) x[i] = (g[i] - d[r]) * x[i];
+        rows.store(p.dst, r, x.data());
+    }
+    adv_poison(c, in);
+}
+
+}  // namespace twin
