@@ -49,6 +49,9 @@
 
 // high-level API
 #include "twin/adv_softmax.h"
+#include "twin/adv_math.h"
+#include "twin/adv_math2.h"
+#include "twin/adv_reduce.h"
 
 #include "twin/scalar.h"
 #include "twin/debug.h"
