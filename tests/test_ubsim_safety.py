@@ -324,7 +324,7 @@ def wild_call(rng, core, gm, tensors, queue):
     x = lambda: gm if (r := rng.random()) < 0.3 else gm[n():n()] if r < 0.7 else gm[n():] if r < 0.9 else gm.reshape(-1, 5)[n():n(), n():n()]
     params = lambda: (DataCopyParams if rng.random() < 0.5 else DataCopyExtParams)(n(), n(), n(), n())
     count = lambda: None if rng.random() < 0.4 else n()
-    choice = rng.integers(12)
+    choice = rng.integers(14)
     if choice == 0:
         core.DataCopy(t(), x(), count())
     elif choice == 1:
@@ -347,6 +347,10 @@ def wild_call(rng, core, gm, tensors, queue):
         x().GetValue(n())
     elif choice == 10:
         x().SetValue(n(), 1.0)
+    elif choice == 11:
+        (core.ReduceSum if rng.random() < 0.5 else core.ReduceMax)(t(), t(), t(), count())
+    elif choice == 12:
+        core.WholeReduceMax(t(), t(), n(), n(), n(), n(), n())
     else:
         queue.FreeTensor(queue.AllocTensor(HALF)[n():n()])
 

@@ -32,7 +32,8 @@ class Core:
     def __getattr__(self, name: str):
         near = get_close_matches(name, dir(type(self)), 1)
         raise AttributeError(f"The tiling simulation has no core.{name}." + (f" Did you mean core.{near[0]}?" if near else
-                             " It knows copies, queues, flags and element-wise instructions; everything else runs in a kernel cell."))
+                             " It knows copies, queues, flags, element-wise instructions and reductions. What waits for other cores,"
+                             " and everything else, runs in a kernel cell."))
 
     # ---- buffers
     def TQue(self, position: str, *, num: int, length: int, depth: int = 1) -> TQue:
