@@ -99,7 +99,7 @@ void scalar_awaits_vector(At at) {
     static const int v_s = [] { int e = 0; while (std::strcmp(event_name(e), "V_S") != 0) ++e; return e; }();
     // An id that nobody holds and that is not on its way: flags of the kernel itself stay what they are.
     int id = -1;
-    for (int i = 0; i < kEventIds && id < 0; ++i) if (!board().flags[v_s][i].reserved && !board().flags[v_s][i].set) id = i;
+    for (int i = 0; i < kEventIds && id < 0; ++i) if (!board().flags[v_s][i].reserved && board().flags[v_s][i].issued == 0) id = i;
     if (id < 0) id = fetch_event(v_s, at);
     set_flag(v_s, id, at, true);
     wait_flag(v_s, id, at, true);
