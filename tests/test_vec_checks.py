@@ -203,3 +203,13 @@ def test_the_inference_chip_has_less(body, code):
         return
     with hp.expect_error(code):
         kernel[1](*args)
+
+
+@pytest.mark.parametrize("body", ["Compare(d.ReinterpretCast<uint8_t>(), a, b, CMPMODE::LT, lo, rep, {1, -1, 1, 8, 8, 8});",
+                                  "Select(d, b.ReinterpretCast<uint8_t>(), a, b, SELMODE::VSEL_TENSOR_TENSOR_MODE, lo, rep, {1, 1, 1, 8, -8, 8});",
+                                  "Add(d, a, b, lo, rep, {1, 1, 1, 8, 8, 256});"])
+@pytest.mark.parametrize("checks", ["full", "off"])
+def test_strides_outside_their_fields_never_reach_memory(body, checks):
+    x, y, z = data()
+    with hp.expect_error("BAD_PARAMETER"):
+        strided("    " + body, x, y, z, lo=64, rep=2, checks=checks)

@@ -42,14 +42,15 @@ static void check_count(const VecCall& c, const VecPlan& p, int i, const LocalRe
 }
 
 // ===== Strides
-static void check_strides(const VecCall& c, const VecPlan& p, int i, const VecStride& s) {
-    const bool binary = c.sources == 2, copy = c.op == VecOp::Copy;
-    const int max_blk = binary ? 255 : 65535, max_rep = copy ? 4095 : 255;
+void vec_check_stride(const VecCall& c, int operand, const VecStride& s, int max_blk, int max_rep) {
     if (s.blk < 0 || s.blk > max_blk)
-        fatal("BAD_PARAMETER", c.at, fmt("%s: block stride %d of %s does not fit 0..%d", c.api, s.blk, operand_text(c, i).c_str(), max_blk), "strides count 32-byte blocks");
+        fatal("BAD_PARAMETER", c.at, fmt("%s: block stride %d of %s does not fit 0..%d", c.api, s.blk, operand_text(c, operand).c_str(), max_blk), "strides count 32-byte blocks");
     if (s.rep < 0 || s.rep > max_rep)
-        fatal("BAD_PARAMETER", c.at, fmt("%s: repeat stride %d of %s does not fit 0..%d", c.api, s.rep, operand_text(c, i).c_str(), max_rep),
+        fatal("BAD_PARAMETER", c.at, fmt("%s: repeat stride %d of %s does not fit 0..%d", c.api, s.rep, operand_text(c, operand).c_str(), max_rep),
               "strides count 32-byte blocks; for longer steps make one call per row");
+}
+
+static void check_strides(const VecCall& c, const VecPlan& p, int i, const VecStride& s) {
     if (!p.first) return;
     const int blocks = int((p.first * p.size[i] + kBlock - 1) / kBlock);
     if (i == 0 && s.blk == 0 && blocks > 1)

@@ -132,6 +132,7 @@ void compare(const VecCall& c, bool to_register) {
         p.blk[i] = strided ? c.src[i].stride.blk : 1;
         p.rep[i] = strided ? c.src[i].stride.rep : 8;
         vec_check_start(c, to_register ? i : i + 1, c.src[i].ref, z, t);
+        if (strided) vec_check_stride(c, i + 1, c.src[i].stride, c.sources == 2 ? 255 : 65535, 255);
         cost_plan.at[i + 1] = p.src[i];
         cost_plan.size[i + 1] = uint8_t(z);
         cost_plan.blk[i + 1] = p.blk[i];

@@ -30,55 +30,6 @@ static VecKernel find_kernel(const VecKey& k) {
     return vec_duplicate_kernel(k);
 }
 
-// The inference chip (npu_arch 2002) lacks some instructions and conversions of Atlas A2.
-static uint32_t modes_here(DType from, DType to) {
-    const uint32_t a2 = cast_modes(from, to);
-    if (chip_is_a2()) return a2;
-    constexpr uint32_t none = 1, rint = 2, directed = 0x3c, odd = 0x40;
-    if (from == DType::I4 || from == DType::I64 || from == DType::BF16 || to == DType::BF16) return 0;
-    if (from == DType::I16) return to == DType::F16 ? none : 0;
-    if (from == DType::F16) {
-        switch (to) {
-            case DType::I4: return none;
-            case DType::I8: case DType::U8: return directed | none;
-            case DType::I16: return rint;
-            default: return a2;
-        }
-    }
-    if (from == DType::I32) return to == DType::F32 ? none : to == DType::I64 ? 0 : a2;
-    if (from == DType::F32) return to == DType::F16 ? odd | none : to == DType::I16 ? 0 : a2;
-    return a2;
-}
-static void exists_here(const VecCall& c) {
-    if (chip_is_a2()) return;
-    const bool gone = c.op == VecOp::ShiftLeft || c.op == VecOp::ShiftRight || c.op == VecOp::Copy;
-    if (gone) fatal("UNSUPPORTED_API", c.at, fmt("%s does not exist on this chip (npu_arch 2002)", c.api), c.op == VecOp::Copy ? "use DataCopy(dst, src, count)" : "use Muls with a power of two, or Atlas A2");
-    if (c.type == DType::BF16 || c.from == DType::BF16)
-        fatal("UNSUPPORTED_TYPE", c.at, fmt("%s: this chip (npu_arch 2002) has no bfloat16_t", c.api), "use half or float");
-}
-
-static std::string modes_text(DType from, DType to) {
-    static const char* names[] = {"CAST_NONE", "CAST_RINT", "CAST_FLOOR", "CAST_CEIL", "CAST_ROUND", "CAST_TRUNC", "CAST_ODD"};
-    std::string out;
-    const uint32_t modes = modes_here(from, to);
-    for (int m = 0; m < 7; ++m) if (modes >> m & 1) out += (out.empty() ? "" : ", ") + std::string(names[m]);
-    return out;
-}
-
-// The call names no instruction: say what does exist.
-static void no_kernel(const VecCall& c) {
-    const char* chip_name = chip_is_a2() ? "Atlas A2" : "this chip";
-    if (c.op == VecOp::Cast && modes_here(c.from, c.type)) {
-        static const char* names[] = {"CAST_NONE", "CAST_RINT", "CAST_FLOOR", "CAST_CEIL", "CAST_ROUND", "CAST_TRUNC", "CAST_ODD"};
-        fatal("BAD_PARAMETER", c.at, fmt("Cast %s -> %s does not know %s: on the device such a call does nothing", dtype_name(c.from), dtype_name(c.type),
-                                         c.mode < 7 ? names[c.mode] : "this rounding mode"),
-              "use one of " + modes_text(c.from, c.type));
-    }
-    if (c.op == VecOp::Cast)
-        fatal("UNSUPPORTED_TYPE", c.at, fmt("Cast %s -> %s does not exist on %s", dtype_name(c.from), dtype_name(c.type), chip_name), "go over half or float in two steps");
-    fatal("UNSUPPORTED_TYPE", c.at, fmt("%s<%s> does not exist on %s", c.api, dtype_name(c.type), chip_name), "Cast to half or float first");
-}
-
 static float half_scalar(uint64_t bits) {
     // float of a half without the block helpers: exact by construction
     const uint32_t h = uint32_t(bits & 0xffffu), sign = (h & 0x8000u) << 16, e = h >> 10 & 31, m = h & 1023;
@@ -238,8 +189,7 @@ static void run(const VecCall& call) {
         c.type = c.from = DType::U16;
     }
     const VecKernel k = find_kernel({c.op, c.type, c.sources ? c.from : c.type, c.mode, num.saturate});
-    exists_here(c);
-    if (!k.fn || (c.op == VecOp::Cast && !(modes_here(c.from, c.type) >> c.mode & 1))) no_kernel(c);
+    vec_must_exist(c, k.fn != nullptr);
     if (!num.deq_set && (c.op == VecOp::AddDeqRelu || (c.op == VecOp::Cast && c.from == DType::I32 && c.type == DType::F16)))
         report(Severity::Error, "BAD_PARAMETER", c.at, fmt("%s int32_t -> half multiplies by a scale that was never set", c.api), "call SetDeqScale((half)1.0) first");
     if (c.op == VecOp::ShiftLeft || c.op == VecOp::ShiftRight) {
@@ -257,7 +207,10 @@ static void run(const VecCall& call) {
     if (w.per_unit == 2) to_pairs(c, e);
     VecPlan p = make_plan(c, k, e, w, lanes, scalar_of_call(c, num));
     const VecOperand* op[3] = {&c.dst, &c.src[0], &c.src[1]};
-    for (int i = 0; i <= c.sources; ++i) vec_check_start(c, i, op[i]->ref, p.size[i], i ? c.from : c.type);
+    for (int i = 0; i <= c.sources; ++i) {
+        vec_check_start(c, i, op[i]->ref, p.size[i], i ? c.from : c.type);
+        if (c.mask.form) vec_check_stride(c, i, op[i]->stride, c.sources == 2 ? 255 : 65535, c.op == VecOp::Copy ? 4095 : 255);
+    }
     const bool nothing = p.contiguous ? p.total == 0 : p.repeats == 0 || (!p.first && !(p.mask[0] | p.mask[1]));
     if (!nothing && checks_on() && !vec_check_operands(c, p, e)) return;
 

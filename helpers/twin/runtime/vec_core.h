@@ -100,10 +100,14 @@ struct VecRegisters {
 VecRegisters& vec_registers(Core& c);
 void vec_dequantise(const VecCall& c);             // vec_deq.cpp: CastDeq int16_t -> 8 bits
 
+// vec_support.cpp: ends the launch when the chip has no such instruction
+void vec_must_exist(const VecCall& c, bool on_atlas_a2);
+
 // vec_check.cpp
 const char* dtype_name(DType t);
 const char* vec_op_name(VecOp op);
 void vec_check_start(const VecCall& c, int operand, const LocalRef& t, uint32_t element_bytes, DType type);   // position and alignment
+void vec_check_stride(const VecCall& c, int operand, const VecStride& s, int max_blk, int max_rep);   // what the fields can hold
 bool vec_check_operands(const VecCall& c, const VecPlan& p, const VecExtent& e);   // position, alignment, strides, overlap
 float vec_slope(const VecPlan& p, float s1, int& worst_group);                     // cycles per repeat with bank conflicts
 std::string operand_text(const VecCall& c, int operand);                           // "src0 xLocal[1]"

@@ -84,6 +84,7 @@ void vec_dequantise(const VecCall& c) {
     p.vector = vector;
     p.is_signed = is_signed;
     p.table = v.deq_table.addr;
+    for (int i = 0; i < 2 && !flat; ++i) vec_check_stride(c, i, i ? c.src[0].stride : c.dst.stride, 65535, 255);
     vec_check_start(c, 0, c.dst.ref, 1, c.type);
     vec_check_start(c, 1, c.src[0].ref, 2, c.from);
     Instr in;

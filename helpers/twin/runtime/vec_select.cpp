@@ -135,6 +135,7 @@ void select(const VecCall& c, const LocalRef* bits) {
         cost_plan.blk[i] = s.blk;
         cost_plan.rep[i] = s.rep;
         vec_check_start(c, i == 0 ? 0 : i + (bits ? 1 : 0), op[i]->ref, z, t);
+        if (!e.contiguous) vec_check_stride(c, i, s, 255, 255);
         if (!p.repeats) continue;
         Region r = local(op[i]->ref, i ? kRead : kWrite, 0, 0, names[i], uint8_t(z));
         if (e.contiguous) {
