@@ -43,12 +43,12 @@ const Entry* find_entry(void* library, const std::string& name) {
 }
 
 uint64_t address_space() {
-    uint64_t pages = 0;
+    unsigned long pages = 0;
     if (FILE* f = fopen("/proc/self/statm", "r")) {
         if (fscanf(f, "%lu", &pages) != 1) pages = 0;
         fclose(f);
     }
-    return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    return uint64_t(pages) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 void limit(int what, uint64_t bytes) {
@@ -82,13 +82,13 @@ void flush_output() {
 
 uint64_t peak_bytes() {
     // Not ru_maxrss: it also remembers the parent, whose memory this process shared before exec.
-    uint64_t kb = 0;
+    unsigned long kb = 0;
     if (FILE* f = fopen("/proc/self/status", "r")) {
         char line[256];
         while (fgets(line, sizeof line, f)) if (sscanf(line, "VmHWM: %lu", &kb) == 1) break;
         fclose(f);
     }
-    return kb * 1024;
+    return uint64_t(kb) * 1024;
 }
 
 // Fills spec.gm and the argument values from the request; false: an array cannot be mapped.
