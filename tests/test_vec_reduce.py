@@ -402,3 +402,40 @@ def test_integers_have_no_reduction(call):
     with pytest.raises(hp.CompileError) as e:
         hp.compile(text)
     assert e.value.findings[0].code == "UNSUPPORTED_TYPE" and "Cast to float" in str(e.value)
+
+
+CHIP = """
+    TBuf<TPosition::VECCALC> bx, by, bt;
+    pipe.InitBuffer(bx, 2048); pipe.InitBuffer(by, 512); pipe.InitBuffer(bt, 512);
+    LocalTensor<float> x = bx.Get<float>(), y = by.Get<float>(), tmp = bt.Get<float>();
+    DataCopy(x, xGm, 512);
+    PipeBarrier<PIPE_ALL>();
+    Duplicate(y, 0.0f, 64);
+    %s
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(yGm, y, 64);
+"""
+
+
+def test_the_inference_chip_reduces_too():
+    x, y = np.arange(512, dtype=F32), np.zeros(64, F32)
+    line = "ReduceSum(y, x, tmp, 512); WholeReduceMax(y[8], x, 64, 8, 1, 1, 8); ReduceMax(y[24], x, tmp, 512); BlockReduceSum(y[32], x, 1, 64, 1, 1, 8);"
+    assert_clean(kernel(CHIP % line), x, y, chip="Ascend310P3")
+    assert y[0] == x.sum() and y[8] == 63 and y.view(np.uint32)[9] == 63 and y[24] == 511
+    np.testing.assert_array_equal(y[32:40], x[:64].reshape(8, 8).sum(1))
+    only = "WholeReduceMax(y, x, 64, 8, 1, 1, 8, ReduceOrder::ORDER_ONLY_VALUE);"
+    assert_finds("UNSUPPORTED_API", kernel(CHIP % (only + "  // HERE")), x, y, chip="Ascend310P3")
+    assert_clean(kernel(CHIP % only), x, y)
+
+
+def test_results_do_not_depend_on_the_checks():
+    x = np.random.default_rng(9).standard_normal(512).astype(F32)
+    line = ("ReduceSum(y, x, tmp, 500); WholeReduceMin(y[8], x, 64, 8, 1, 1, 8); ReduceMin(y[24], x, tmp, 512, true); Sort32(tmp, x, x.ReinterpretCast<uint32_t>(), 1); "
+            "Brcb(x[128], x, 2, {1, 8}); uint64_t n; GatherMask(y[32], x[128], 1, true, 60, {1, 1, 8, 0}, n);")
+    out = []
+    for checks in ("full", "off"):
+        y = np.zeros(64, F32)
+        hp.compile(kernel(CHIP % line)).launch(1, (x.copy(), y), checks=checks)
+        out.append(y)
+    assert_same(out[0], out[1], "checks off")
+    assert out[0][0] == sum_of_count(x[:500])

@@ -49,7 +49,7 @@ void add_blocks(Instr& in, const LocalRef (&list)[16], uint8_t rw, uint32_t repe
 }
 
 void trans_5hd(const Trans5HDCall& call) {
-    if (!on(CoreKind::AIV)) return;
+    if (!vec_unit_here()) return;
     Trans5HDCall t = call;
     const uint32_t z = size_of(t.type);
     BlocksPlan p{};
@@ -63,7 +63,7 @@ void trans_5hd(const Trans5HDCall& call) {
     in.op = "TransDataTo5HD";
     in.at = t.at;
     in.undef = Undef::Ignore;
-    if (p.repeats == 0) { issue(in); return; }
+    if (p.repeats == 0) { in.any_core = true; issue(in); return; }
     if (p.repeats == 1 && (p.dst_step || p.src_step)) {
         report(Severity::Warning, "BAD_PARAMETER", t.at, fmt("TransDataTo5HD: repeatTimes is 1, and strides %lld and %lld shift the start of dst and src", (long long)t.dst_rep, (long long)t.src_rep),
                "with repeatTimes 1 both strides have to be 0");
@@ -89,6 +89,7 @@ void trans_5hd(const Trans5HDCall& call) {
     set_cost(in, "TransDataTo5HD", t.type, 2 * p.repeats, uint64_t(p.repeats) * (z == 1 ? 256 : 512 / z));
     in.body = blocks_run;
     in.put(p);
+    in.any_core = true;                                          // vec_unit_here() has decided
     issue(in);
 }
 
@@ -98,7 +99,7 @@ void trans_5hd(const Trans5HDCall& call) {
 extern "C" {
 void tw_vec_5hd(const twin::Trans5HDCall* call) { twin::trans_5hd(*call); }
 void tw_vec_5hd_list(const twin::LocalRef* tensor, twin::LocalRef* list, twin::At at) {
-    if (!twin::on(twin::CoreKind::AIV)) return;
+    if (!twin::vec_unit_here()) return;
     for (int i = 0; i < 16; ++i) {
         uint64_t address;
         std::memcpy(&address, twin::scalar_access(*tensor, uint64_t(i) * 8, 8, false, at, "TransDataTo5HD"), 8);

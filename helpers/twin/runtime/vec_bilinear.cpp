@@ -41,7 +41,7 @@ void bilinear_run(Core& c, const Instr& in) {
 }
 
 void bilinear(const BilinearCall& b) {
-    if (!on(CoreKind::AIV)) return;
+    if (!vec_unit_here()) return;
     const char* api = "BilinearInterpolation";
     VecCall call;
     call.api = api;
@@ -89,6 +89,7 @@ void bilinear(const BilinearCall& b) {
     set_cost(in, api, DType::F16, rows, uint64_t(rows) * 128);
     in.body = bilinear_run;
     in.put(p);
+    in.any_core = true;                                          // vec_unit_here() has decided
     issue(in);
 }
 

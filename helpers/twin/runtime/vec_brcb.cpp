@@ -21,7 +21,7 @@ void brcb_run(Core& c, const Instr& in) {
 }
 
 void brcb(const BrcbCall& b) {
-    if (!on(CoreKind::AIV)) return;
+    if (!vec_unit_here()) return;
     BrcbPlan p{};
     p.z = uint8_t(size_of(b.type));
     if (!chip_is_a2() && b.type == DType::BF16) fatal("UNSUPPORTED_TYPE", b.at, fmt("Brcb<bfloat16_t> does not exist on %s", chip().name.c_str()), "ReinterpretCast to uint16_t");
@@ -53,6 +53,7 @@ void brcb(const BrcbCall& b) {
         in.body = brcb_run;
         in.put(p);
     }
+    in.any_core = true;                                          // vec_unit_here() has decided
     issue(in);
 }
 

@@ -65,7 +65,7 @@ void gather_run(Core& c, const Instr& in) {
 }
 
 void gather(const GatherCall& g) {
-    if (!on(CoreKind::AIV)) return;
+    if (!vec_unit_here()) return;
     GatherPlan p{};
     p.z = uint8_t(size_of(g.type));
     p.unit = g.blocks ? kBlock : p.z;
@@ -120,6 +120,7 @@ void gather(const GatherCall& g) {
         in.body = gather_run;
         in.put(p);
     }
+    in.any_core = true;                                          // vec_unit_here() has decided
     issue(in);
 }
 

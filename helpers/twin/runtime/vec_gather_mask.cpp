@@ -86,7 +86,7 @@ void add_source(Instr& in, const GatherMaskCall& g, const KeepPlan& p) {
 }
 
 uint64_t gather_mask(const GatherMaskCall& g) {
-    if (!on(CoreKind::AIV)) return 0;
+    if (!vec_unit_here()) return 0;
     KeepPlan p{};
     p.z = uint8_t(size_of(g.type));
     check_call(g, p.z);
@@ -138,6 +138,7 @@ uint64_t gather_mask(const GatherMaskCall& g) {
         in.body = keep_run;
         in.put(p);
     }
+    in.any_core = true;                                          // vec_unit_here() has decided
     issue(in);
     scalar_awaits_vector(g.at);
     return kept;
@@ -149,7 +150,7 @@ uint64_t gather_mask(const GatherMaskCall& g) {
 extern "C" {
 uint64_t tw_vec_gather_mask(const twin::GatherMaskCall* call) { return twin::gather_mask(*call); }
 uint64_t tw_vec_gather_count(twin::At at) {
-    if (!twin::on(twin::CoreKind::AIV)) return 0;
+    if (!twin::vec_unit_here()) return 0;
     twin::scalar_awaits_vector(at);
     twin::charge(1, at);
     return twin::vec_registers(twin::core()).gathered;

@@ -68,7 +68,7 @@ void check_repeats(const MergeCall& m, const MergePlan& p) {
 }
 
 void merge_sort(const MergeCall& m) {
-    if (!on(CoreKind::AIV)) return;
+    if (!vec_unit_here()) return;
     MergePlan p{};
     p.z = uint8_t(size_of(m.type));
     p.suspend = m.suspend;
@@ -116,6 +116,7 @@ void merge_sort(const MergeCall& m) {
         in.body = merge_run;
         in.put(p);
     }
+    in.any_core = true;                                          // vec_unit_here() has decided
     issue(in);
 }
 
@@ -126,7 +127,7 @@ extern "C" {
 void tw_vec_merge(const twin::MergeCall* call) { twin::merge_sort(*call); }
 void tw_vec_merged(uint16_t* lengths, twin::At at) {
     for (int i = 0; i < 4; ++i) lengths[i] = 0;
-    if (!twin::on(twin::CoreKind::AIV)) return;
+    if (!twin::vec_unit_here()) return;
     twin::scalar_awaits_vector(at);
     twin::charge(1, at);
     for (int i = 0; i < 4; ++i) lengths[i] = twin::vec_registers(twin::core()).merged[i];

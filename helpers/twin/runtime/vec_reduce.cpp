@@ -109,9 +109,11 @@ void add_scratch(const ReduceCall& c, ReducePlan& p, Instr& in) {
 }
 
 void reduce(const ReduceCall& c) {
-    if (!on(CoreKind::AIV)) return;
+    if (!vec_unit_here()) return;
     VecCall v = c.call;
     if (!has_type(kF16 | kF32, v.type)) fatal("UNSUPPORTED_TYPE", v.at, fmt("%s<%s> does not exist on Atlas A2", v.api, dtype_name(v.type)), "Cast to float first");
+    if (!chip_is_a2() && c.shape == ReduceShape::Repeat && c.kind != ReduceKind::Sum && c.order > 1)
+        fatal("UNSUPPORTED_API", v.at, fmt("%s: ORDER_ONLY_VALUE and ORDER_ONLY_INDEX do not exist on %s", v.api, chip().name.c_str()), "use ORDER_VALUE_INDEX and read every second element");
     ReducePlan p;
     p.z = uint8_t(size_of(v.type));
     p.lanes = kRepeat / p.z;
@@ -165,6 +167,7 @@ void reduce(const ReduceCall& c) {
         in.body = reduce_run;
         in.put(p);
     }
+    in.any_core = true;                                          // vec_unit_here() has decided
     issue(in);
     const bool pair_only = c.cal_index && p.repeats == 1;      // one instruction stores value and index
     if (all && p.repeats && !p.to_register && !pair_only && !(p.strided && c.kind == ReduceKind::Sum && p.repeats > p.lanes)) scalar_awaits_vector(v.at);
@@ -176,13 +179,13 @@ void reduce(const ReduceCall& c) {
 extern "C" {
 void tw_vec_reduce(const twin::ReduceCall* call) { twin::reduce(*call); }
 uint64_t tw_vec_reduce_sum(int, twin::At at) {
-    if (!twin::on(twin::CoreKind::AIV)) return 0;
+    if (!twin::vec_unit_here()) return 0;
     twin::scalar_awaits_vector(at);
     twin::charge(1, at);
     return twin::vec_registers(twin::core()).sum;
 }
 void tw_vec_reduce_extreme(uint64_t* value, uint64_t* index, twin::At at) {
-    if (!twin::on(twin::CoreKind::AIV)) return;
+    if (!twin::vec_unit_here()) return;
     twin::scalar_awaits_vector(at);
     twin::charge(1, at);
     *value = twin::vec_registers(twin::core()).extreme;

@@ -66,16 +66,17 @@ SortPlan sort_plan(const SortCall& s, Instr& in) {
 }
 
 void sort32(const SortCall& s) {
-    if (!on(CoreKind::AIV)) return;
+    if (!vec_unit_here()) return;
     Instr in;
     const SortPlan p = sort_plan(s, in);
     if (p.repeats) set_cost(in, "Sort32", s.type, p.repeats, uint64_t(p.repeats) * 32);
     in.put(p);
+    in.any_core = true;                                          // vec_unit_here() has decided
     issue(in);
 }
 
 void sort(const SortCall& s) {
-    if (!on(CoreKind::AIV)) return;
+    if (!vec_unit_here()) return;
     Instr in;
     SortPlan p = sort_plan(s, in);
     p.full = s.full;
@@ -94,6 +95,7 @@ void sort(const SortCall& s) {
         }
     }
     in.put(p);
+    in.any_core = true;                                          // vec_unit_here() has decided
     issue(in);
 }
 
@@ -123,7 +125,7 @@ void extract_run(Core& c, const Instr& in) {
 }
 
 void extract(const SortCall& s) {
-    if (!on(CoreKind::AIV)) return;
+    if (!vec_unit_here()) return;
     SortPlan p{};
     p.z = uint8_t(size_of(s.type));
     p.repeats = uint32_t(check_range(s.api, s.at, "repeatTime", s.repeats, 0, 255, "one repeat is 32 pairs"));
@@ -147,6 +149,7 @@ void extract(const SortCall& s) {
         in.body = extract_run;
         in.put(p);
     }
+    in.any_core = true;                                          // vec_unit_here() has decided
     issue(in);
 }
 

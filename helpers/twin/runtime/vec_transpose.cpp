@@ -25,7 +25,7 @@ void matrix_run(Core& c, const Instr& in) {
 }
 
 void transpose(const TransposeCall& t) {
-    if (!on(CoreKind::AIV)) return;
+    if (!vec_unit_here()) return;
     const uint32_t z = size_of(t.type);
     if (t.kind == 4)
         fatal("UNSUPPORTED_API", t.at, "Transpose: this TransposeType belongs to ConfusionTranspose", "use TRANSPOSE_ND2ND_B16, TRANSPOSE_NCHW2NHWC or TRANSPOSE_NHWC2NCHW");
@@ -47,7 +47,7 @@ void transpose(const TransposeCall& t) {
         if (area * z % kBlock)
             fatal("MISALIGNED", t.at, fmt("Transpose: a plane of hSize * wSize = %lld elements has %lld B, no multiple of 32 B", (long long)area, (long long)(area * z)),
                   fmt("pad it to %lld elements", (long long)((area * z + kBlock - 1) / kBlock * kBlock / z)));
-        if (t.n * t.c * area == 0) { issue(in); return; }
+        if (t.n * t.c * area == 0) { in.any_core = true; issue(in); return; }
         const uint64_t h0 = z == 1 ? 32 : 16, w0 = kBlock / z;
         need = (t.kind == 1 ? uint64_t(t.c) + 2 : 2 * uint64_t(t.c) + 1) * h0 * w0 * z;
         p.planes = uint32_t(t.n);
@@ -69,6 +69,7 @@ void transpose(const TransposeCall& t) {
     set_cost(in, "Transpose", t.type, uint32_t((bytes + kRepeat - 1) / kRepeat), bytes / z);
     in.body = matrix_run;
     in.put(p);
+    in.any_core = true;                                          // vec_unit_here() has decided
     issue(in);
 }
 
