@@ -49,6 +49,7 @@
 
 // high-level API
 #include "twin/adv_softmax.h"
+#include "twin/adv_activation.h"
 #include "twin/adv_math.h"
 #include "twin/adv_math2.h"
 #include "twin/adv_reduce.h"
