@@ -36,6 +36,9 @@ CASES = {
     "ReduceMax mask": "ReduceMax(d, a, tmp, mask, rep, sr, order != 0)",
     "ReduceMin lanes": "ReduceMin(d, a, tmp, n, rep, sr, order != 0)",
     "registers": "WholeReduceMax(d, a, mask, rep, dr, blk, sr); T v, i; GetReduceMaxMinCount(v, i); d.SetValue(0, v); d.SetValue(1, i)",
+    "counter": "SetMaskCount(); SetVectorMask<T, MaskMode::COUNTER>(0, n); WholeReduceSum<T, false>(d, a, MASK_PLACEHOLDER, 1, 1, 1, 8); "
+    "BlockReduceMax<T, false>(d[32], a, 1, MASK_PLACEHOLDER, 1, 1, 8); SetMaskNorm(); ResetMask()",
+    "counter sum": "SetMaskCount(); SetVectorMask<T, MaskMode::COUNTER>(0, n); ReduceSum<T, false>(d, a, tmp, 1); SetMaskNorm(); ResetMask()",
     "vcadd": "SetVectorMask<T>(hi, lo); vcadd((T*)d.GetPhyAddr(), (T*)a.GetPhyAddr(), rep, dr, blk, sr)",
     "vcadd total": "SetVectorMask<T>(hi, lo); vcadd((T*)d.GetPhyAddr(), (T*)a.GetPhyAddr(), rep, dr, blk, sr, true); "
     "int64_t t = get_acc_val(); d.SetValue(0, *reinterpret_cast<T*>(&t))",
@@ -283,6 +286,25 @@ def test_registers_hold_extreme_and_total(dtype):
     assert z[0] == x.max() and z.view(f"u{z.itemsize}")[1] == x.argmax()
     launch("vcadd total", x, z, lo=full, hi=full if n == 128 else 0, rep=3)
     assert_same(z[:1], np.array([sum_of_count(x)]), "vcadd")
+
+
+@BOTH
+def test_counter_mode_counts_elements_of_the_whole_call(dtype):
+    rng = np.random.default_rng(7)
+    n, e = lanes(dtype), 32 // np.dtype(dtype).itemsize
+    for count in (1, 5, n - 1, n, n + 1, 2 * n + e, 3 * n + 17):
+        x = rng.standard_normal(4 * n).astype(dtype)
+        z = np.full(64, 5, dtype)
+        launch("counter", x, z, n=count)
+        want = np.full(64, 5, dtype)
+        for r in range(-(-count // n)):
+            row = x[r * n : min(count, (r + 1) * n)]
+            want[r] = tree(row[None], np.ones(row.size, bool))[0][0]
+            for b in range(-(-row.size // e)):
+                want[32 + 8 * r + b] = row[b * e : (b + 1) * e].max()
+        assert_same(z, want, f"{count}")
+        launch("counter sum", x, z, n=count)
+        assert z[0] == sum_of_count(x[:count])
 
 
 @settings(max_examples=25, deadline=None)

@@ -24,6 +24,16 @@ bool chosen(const KeepPlan& p, const uint8_t* bits, uint32_t k) {
     }
 }
 
+// Elements of one repeat that a fixed pattern keeps.
+uint32_t chosen_of(const KeepPlan& p) {
+    switch (p.fixed) {
+        case 1: return (p.n + 1) / 2;
+        case 2: return p.n / 2;
+        case 7: return p.n;
+        default: return (p.n + 6 - p.fixed) / 4;
+    }
+}
+
 // Calls f(byte address of the element) for every element that is kept, in order.
 template <class F> void each(const KeepPlan& p, const uint8_t* ub, F f) {
     const uint32_t per = kBlock / p.z;
@@ -37,14 +47,13 @@ template <class F> void each(const KeepPlan& p, const uint8_t* ub, F f) {
 void keep_run(Core& c, const Instr& in) {
     const KeepPlan& p = in.get<KeepPlan>();
     uint8_t* ub = c.at(Mem::UB, 0);
-    uint64_t lo = ~0ull, hi = 0, d = p.dst;
+    uint64_t d = p.dst;
     if (!p.fixed)
         for (uint32_t r = 0; r < p.repeats; ++r) {
             const uint64_t at = p.pattern + uint64_t(r) * uint64_t(p.pattern_rep) * kBlock;
             if (!check_decides(in, "src1Pattern", in.reg[1].owner, at, at + (p.n + 7) / 8)) break;
         }
-    each(p, ub, [&](uint64_t s) { lo = std::min(lo, s); hi = std::max(hi, s + p.z); });
-    const Undefined holes(lo, hi);
+    const Undefined holes(p.src, p.src + (uint64_t(p.repeats - 1) * uint64_t(p.src_rep) + uint64_t((p.n - 1) / (kBlock / p.z)) * uint64_t(p.blk) + 1) * kBlock);
     // In place is fine: what is kept never moves to a higher address than it is read from, unless the strides go backwards.
     each(p, ub, [&](uint64_t s) {
         if (holes.any) { const bool hole = holes.at(s, p.z); std::memmove(ub + d, ub + s, p.z); if (hole) mark_undefined(c, Mem::UB, d, d + p.z); }
@@ -119,7 +128,8 @@ uint64_t gather_mask(const GatherMaskCall& g) {
             fatal("OUT_OF_BOUNDS", g.at, fmt("GatherMask: src1Pattern needs %llu B, a bit per element, and has %u B", (unsigned long long)last, g.pattern.bytes),
                   "make the pattern longer, or use src1RepeatStride 0 to use the same bits in every repeat");
         settle_vector(g.at);
-        each(p, core().at(Mem::UB, 0), [&](uint64_t) { ++kept; });
+        if (p.fixed) kept = uint64_t(p.repeats) * chosen_of(p);
+        else each(p, core().at(Mem::UB, 0), [&](uint64_t) { ++kept; });
         add_source(in, g, p);
         if (!g.fixed) {
             Region bits = rows_region(g.pattern, kRead, "src1Pattern", 1, p.repeats, (p.n + 7) / 8, int64_t(p.pattern_rep) * kBlock);

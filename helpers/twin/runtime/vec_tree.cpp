@@ -2,6 +2,7 @@
 #include "vec_tree.h"
 
 #include <cmath>
+#include <limits>
 
 #include "vec_half.h"
 
@@ -21,6 +22,26 @@ int32_t key(uint32_t bits, uint32_t z) {
     return s ^ (s >> 31 & 0x7fffffff);
 }
 bool is_nan(uint32_t bits, uint32_t z) { return z == 2 ? (bits & 0x7fffu) > 0x7c00u : (bits & 0x7fffffffu) > 0x7f800000u; }
+
+// The first extreme of n packed elements, with I the signed integer of their width.
+template <class I> Extreme extreme_of(const uint8_t* raw, uint32_t n, bool largest, I inf) {
+    constexpr I low = std::numeric_limits<I>::max();
+    I keys[kRepeat / sizeof(I)];
+    std::memcpy(keys, raw, n * sizeof(I));
+    bool nan = false;
+    for (uint32_t i = 0; i < n; ++i) nan |= (keys[i] & low) > inf;
+    uint32_t at = 0;
+    if (nan) {
+        while ((keys[at] & low) <= inf) ++at;
+    } else {
+        I best = largest ? std::numeric_limits<I>::min() : low;
+        for (uint32_t i = 0; i < n; ++i) keys[i] = I(keys[i] ^ (keys[i] < 0 ? low : 0));
+        if (largest) for (uint32_t i = 0; i < n; ++i) best = keys[i] > best ? keys[i] : best;
+        else for (uint32_t i = 0; i < n; ++i) best = keys[i] < best ? keys[i] : best;
+        while (keys[at] != best) ++at;
+    }
+    return {element(raw, sizeof(I), at), int32_t(at)};
+}
 
 void clamp(float* v, uint32_t n) {
     for (uint32_t i = 0; i < n; ++i) v[i] = v[i] != v[i] ? 0.0f : v[i] > 65504.0f ? 65504.0f : v[i] < -65504.0f ? -65504.0f : v[i];
@@ -126,6 +147,11 @@ bool FoldType::better(uint32_t c, uint32_t best, bool largest) const {
 Extreme FoldType::extreme(const Lanes& l, uint32_t from, uint32_t n, bool largest) const {
     const uint32_t end = from + n < l.n ? from + n : l.n;
     Extreme best;
+    if (l.prefix && from < end) {
+        best = z == 2 ? extreme_of<int16_t>(l.raw + 2 * from, end - from, largest, 0x7c00) : extreme_of<int32_t>(l.raw + 4 * from, end - from, largest, 0x7f800000);
+        best.lane += int32_t(from);
+        return best;
+    }
     for (uint32_t i = from; i < end; ++i) {
         if (!l.prefix && !(l.on[i / 64] >> (i % 64) & 1)) continue;
         const uint32_t c = element(l.raw, z, i);
