@@ -160,6 +160,8 @@ class _Comparison:
 
     def __init__(self, a: np.ndarray, e: np.ndarray, name: str):
         self.name, self.rtol = name, TOLERANCE[name]
+        # Below the smallest normal number the type has a fixed step: half of it is lost by rounding, whatever the kernel does.
+        self.finest = 0.51 * math.ldexp(1.0, _LOWEST_EXPONENT[name] - _FRACTION_BITS[name])
         self.typical = _typical(e)
         self.wrong = np.zeros(a.size, bool)
         self.gap = self.relative = self.ulp = 0.0           # largest of all
@@ -183,7 +185,7 @@ class _Comparison:
         size = np.abs(e)
         # A value that overflows the type is inf in a correct result.
         over = _overflows(e, self.name) & np.isinf(a) & (np.sign(a) == np.sign(e))
-        wrong = ~same & ~over & (~finite | (gap > self.rtol * (size + self.typical)))
+        wrong = ~same & ~over & (~finite | (gap > np.maximum(self.rtol * (size + self.typical), self.finest)))
         near_zero = size < self.typical / 64                # relative measures mean nothing there
         relative = np.divide(gap, size, out=np.zeros_like(gap), where=(size > 0) & finite & ~near_zero)
         ulp = np.where(near_zero, 0.0, _ulps(gap, size, self.name))

@@ -198,3 +198,11 @@ def test_every_single_change_is_found_at_its_place(name, n, data):
 def test_the_message_is_deterministic():
     x = (GOLD * 1.5).astype(np.float32)
     assert wrong(x, GOLD, tile=64) == wrong(x, GOLD, tile=64)
+
+
+def test_rounding_of_subnormal_numbers_is_no_error():
+    """Half has steps of 6e-8 near 0: the nearest half may be far from the expected value in relative terms."""
+    expected = np.array([3.1e-8, 7.7e-8, 2.48e-6, 4.742e-6, 1e-9] * 20)
+    assert hp.check(expected.astype(np.float16), expected).ulp <= 0.5
+    with pytest.raises(hp.CheckError):
+        hp.check((expected + 6e-8).astype(np.float16), expected)

@@ -66,7 +66,7 @@ def tiling(version: Version, rows: int, length: int, itemsize: int, blocks: int,
     if version.name in ("v1", "v2", "v3", "v4"):
         return struct(rows=rows, **numbers)
     if version.name in ("long", "grad_long"):
-        return struct(rows=rows, tile=tile or min(version.tile, pitch(length)), **numbers)
+        return struct(rows=rows, tile=tile or min(version.tile * 2 // itemsize, pitch(length)), **numbers)
     return struct(rowsPerBlock=rows // blocks, extraBlocks=rows % blocks, **numbers)
 
 

@@ -1,0 +1,63 @@
+"""How the versions of softmax are launched: y = softmax of each row of x; masked; rows longer than UB."""
+from pathlib import Path
+
+import numpy as np
+
+import helpers as hp
+from helpers.course import Version
+
+HERE = Path(__file__).parent
+SHAPE = (1024, 2048)     # of the ladder, half
+LANES = 64               # float in a repeat: the pitch of a row in UB is a multiple of it
+MAX_ROWS = 64            # of a tile: more gains nothing
+UB = 196_608
+
+VERSIONS = [
+    Version("v1", "one row at a time", HERE / "v1_one_row.cpp", 48, 1),
+    Version("v2", "several rows per call", HERE / "v2_many_rows.cpp", 48, 4),
+]
+MASKED = Version("masked", "with a mask", HERE / "masked_softmax.cpp", 48, 4)
+LONG = Version("long", "rows longer than UB", HERE / "softmax_long.cpp", 48, 8192)
+
+
+def pitch(length: int) -> int:
+    return -(-length // LANES) * LANES
+
+
+def row_bytes(version: Version, length: int, itemsize: int) -> int:
+    """UB that one more row of a tile takes: two queues of two buffers, the float row, and its half for the fold."""
+    width, parts = pitch(length), pitch(length) // LANES
+    mask = width * (2 + 2) + width // 8 + 32 if version.name == "masked" else 0
+    return width * (4 * itemsize + 4) + (parts - parts // 2) * LANES * 4 + mask
+
+
+def tile_rows(version: Version, rows: int, length: int, itemsize: int) -> int:
+    """Rows of a tile: as many as fit, in tiles of equal size. 0 if not even one row fits."""
+    fit = min(MAX_ROWS, (UB - MAX_ROWS * 40 - 1024) // row_bytes(version, length, itemsize))
+    return 0 if fit < 1 else -(-rows // -(-rows // fit)) if rows else 1
+
+
+def tiling(version: Version, rows: int, length: int, itemsize: int, blocks: int, tile: int = 0):
+    """The tiling struct of a version, as the host code of an operator computes it."""
+    struct = hp.tiling_struct(version.path, "SoftmaxTiling")
+    if version.name == "long":
+        return struct(rows=rows, length=length, tile=tile or min(version.tile * 2 // itemsize, pitch(length)))
+    numbers = dict(rowsPerBlock=rows // blocks, extraBlocks=rows % blocks, length=length)
+    if version.name == "v1":
+        return struct(**numbers)
+    tile = tile or tile_rows(version, -(-rows // blocks), length, itemsize)
+    if tile < 1:
+        raise ValueError(f"A row of {length:,} elements does not fit UB: use the kernel for long rows.")
+    return struct(tileRows=tile, **numbers)
+
+
+def compile(version: Version, dtype=np.float16, **options) -> hp.Kernel:
+    kind = "half" if np.dtype(dtype) == np.float16 else "float"
+    return hp.compile(version.path, name=f"{'masked_' if version.name == 'masked' else ''}softmax_{kind}", **options)
+
+
+def launch(version: Version, x, *others, kernel=None, blocks: int = 0, tile: int = 0, **options) -> hp.Run:
+    """launch(v2, x, y), launch(MASKED, x, mask, y) with a mask of bytes, 0 = takes part; x has rows and columns."""
+    blocks = blocks or version.blocks
+    kernel = kernel or compile(version, x.dtype)
+    return kernel.launch(blocks, (x, *others, tiling(version, *x.shape, x.itemsize, blocks, tile)), **options)
