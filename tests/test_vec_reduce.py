@@ -130,10 +130,11 @@ def test_saturation_clamps_inside_the_tree():
     x = np.zeros(128, F16)
     x[:4] = (60000, 60000, -30000, 100)
     z = np.zeros(16, F16)
-    text = "SetSaturationFlag<SaturationMode::FLOAT>(true); WholeReduceSum(d, a, 4, 1, 1, 1, 8);"
+    text = "SetCtrlSpr<48, 48>(0); WholeReduceSum(d, a, 4, 1, 1, 1, 8); d.SetValue(1, (half)GetCtrlSpr<48, 48>()); ResetCtrlSpr<48, 48>(); d.SetValue(2, (half)GetCtrlSpr<48, 48>());"
     body = BODY.replace("    switch (op) {\nCASES\n    }", text)
     compiled("using T = half;\n" + entry(body, PARAMS))[1](x, z, 0, 128, 16, 256, 32, 0, 0, 0, 1, 1, 1, 8, 0)
     assert z[0] == F16(65504) + F16(F16(-30000) + F16(100))  # about the documented 35604, in steps of half
+    assert z[1:3].tolist() == [0, 1]
 
 
 def test_minus_zero_survives_and_adds_to_zero():

@@ -34,6 +34,7 @@
 #include "twin/vec_brcb.h"
 #include "twin/vec_index.h"
 #include "twin/vec_bilinear.h"
+#include "twin/vec_control.h"
 #include "twin/vec_intrinsics.h"
 #include "twin/vec_absent.h"
 #include "twin/operators.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "state.h"
+#include "twin/abi_move.h"
 #include "vec_half.h"
 
 namespace twin {
@@ -149,3 +150,8 @@ bool check_decides(const Instr& in, const char* role, const LocalRef& t, uint64_
 }
 
 }  // namespace twin
+
+extern "C" int tw_vec_saturated(twin::At at) {
+    twin::charge(1, at);
+    return twin::core().num.saturate;
+}

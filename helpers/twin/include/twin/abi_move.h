@@ -97,6 +97,7 @@ void tw_vec_extract(const twin::SortCall* call);
 void tw_vec_merge(const twin::MergeCall* call);
 void tw_vec_merged(uint16_t* lengths, twin::At at);                       // pairs taken from each list by the last MrgSort
 void tw_vec_bilinear(const twin::BilinearCall* call);
+int tw_vec_saturated(twin::At at);                                         // are half results clamped?
 void tw_ub_ref(const void* p, twin::LocalRef* out);                       // the tensor bytes a host pointer into UB stands for
 void tw_ub_at(uint32_t address, twin::LocalRef* out);                     // … a byte address of UB stands for
 }
