@@ -51,6 +51,8 @@
 // high-level API
 #include "twin/adv_softmax.h"
 #include "twin/adv_activation.h"
+#include "twin/adv_norm.h"
+#include "twin/adv_norm_grad.h"
 #include "twin/adv_math.h"
 #include "twin/adv_math2.h"
 #include "twin/adv_reduce.h"

@@ -1,0 +1,72 @@
+// Normalisation in double, rounded once when it is stored: rows and groups, then columns.
+#include <cmath>
+
+#include "adv_norm.h"
+
+namespace twin {
+
+void norm_run(Core& c, const Instr& in) {
+    const NormPlan& p = in.get<NormPlan>();
+    uint8_t* ub = c.at(Mem::UB, 0);
+    const uint64_t z = size_of(p.type);
+    const uint32_t n = p.valid, weights = p.kind == Norm::Group ? p.channels : n;
+    std::vector<double> x(n), second(p.kind == Norm::Deep ? n : 0), gamma(weights, 1), beta(weights, 0);
+    if (p.has_gamma) adv_load_row(p.weight, ub + p.gamma, gamma.data(), weights);
+    if (p.has_beta) adv_load_row(p.weight, ub + p.beta, beta.data(), weights);
+    for (uint32_t r = 0; r < p.rows; ++r) {
+        const uint64_t row = uint64_t(r) * p.h * z;
+        if (p.look_at_padding) norm_check_padding(in, p, ub + p.x + row, r, in.reg[0].name);
+        adv_load_row(p.type, ub + p.x + row, x.data(), n);
+        if (p.kind == Norm::Deep) {
+            adv_load_row(p.type, ub + p.second + row, second.data(), n);
+            for (uint32_t i = 0; i < n; ++i) x[i] = p.alpha * x[i] + second[i];
+        }
+        double mean = 0, var = 0;
+        if (p.kind == Norm::Normalize) {
+            mean = adv_load(p.stat, ub + p.mean, r);
+            var = adv_load(p.stat, ub + p.var, r);
+        } else {
+            if (p.kind != Norm::Rms) {
+                for (uint32_t i = 0; i < n; ++i) mean += x[i];
+                mean /= n;
+            }
+            for (uint32_t i = 0; i < n; ++i) var += (x[i] - mean) * (x[i] - mean);
+            var /= n;
+        }
+        const double rstd = 1 / std::sqrt(var + p.epsilon);
+        const uint32_t first = p.kind == Norm::Group ? r % p.groups * (p.channels / p.groups) : 0;
+        for (uint32_t i = 0; i < n; ++i) {
+            const uint32_t w = p.kind == Norm::Group ? first + i / p.channel : i;
+            x[i] = gamma[w] * ((x[i] - mean) * rstd) + beta[w];
+        }
+        adv_store_row(p.type, ub + p.dst + row, x.data(), n);
+        if (p.kind == Norm::Normalize) adv_store(p.stat, ub + p.res, r, rstd);
+        else if (p.kind != Norm::Rms) {
+            adv_store(p.stat, ub + p.mean, r, mean);
+            adv_store(p.stat, ub + p.var, r, p.kind == Norm::LayerAR ? rstd : var);
+        }
+    }
+    adv_poison(c, in);
+}
+
+void norm_batch_run(Core& c, const Instr& in) {
+    const NormPlan& p = in.get<NormPlan>();
+    uint8_t* ub = c.at(Mem::UB, 0);
+    std::vector<double> gamma(p.rows), beta(p.rows), x(p.rows);
+    adv_load_row(p.weight, ub + p.gamma, gamma.data(), p.rows);
+    adv_load_row(p.weight, ub + p.beta, beta.data(), p.rows);
+    for (uint32_t k = 0; k < p.h; ++k) {
+        double mean = 0, var = 0;
+        for (uint32_t b = 0; b < p.rows; ++b) mean += x[b] = adv_load(p.type, ub + p.x, int64_t(b) * p.h + k);
+        mean /= p.rows;
+        for (double v : x) var += (v - mean) * (v - mean);
+        var /= p.rows;
+        const double rstd = 1 / std::sqrt(var + p.epsilon);
+        for (uint32_t b = 0; b < p.rows; ++b) adv_store(p.type, ub + p.dst, int64_t(b) * p.h + k, gamma[b] * ((x[b] - mean) * rstd) + beta[b]);
+        adv_store(p.stat, ub + p.mean, k, mean);
+        adv_store(p.stat, ub + p.var, k, var);
+    }
+    adv_poison(c, in);
+}
+
+}  // namespace twin
