@@ -57,7 +57,7 @@ def tile_rows(version: Version, rows: int, length: int, itemsize: int) -> int:
 
 def tiling(version: Version, rows: int, length: int, itemsize: int, blocks: int, eps: float, tile: int = 0):
     """The tiling struct of a version, as the host code of an operator computes it."""
-    struct = hp.tiling_struct(version.path, "RmsNormTiling")
+    struct = hp.tiling_struct(version.path, "RmsNormTilingData")
     numbers = dict(length=length, eps=eps)
     if version.name not in ("v1", "v2", "long", "grad_long"):
         numbers["tileRows"] = tile or tile_rows(version, -(-rows // blocks), length, itemsize)

@@ -8,7 +8,7 @@ using namespace AscendC;
 constexpr int32_t BUFFER_NUM = 2;
 constexpr uint32_t LANES = 64;   // float in one repeat of 256 B
 
-struct RmsNormTiling {
+struct RmsNormTilingData {
     uint32_t rowsPerBlock;
     uint32_t extraBlocks;   // this many blocks have one row more
     uint32_t length;        // elements of a row
@@ -21,7 +21,7 @@ class KernelRmsNormGrad {
 public:
     __aicore__ inline KernelRmsNormGrad() {}
 
-    __aicore__ inline void Init(GM_ADDR dy, GM_ADDR x, GM_ADDR gamma, GM_ADDR dx, GM_ADDR dgamma, const RmsNormTiling& tiling, TPipe* pipe)
+    __aicore__ inline void Init(GM_ADDR dy, GM_ADDR x, GM_ADDR gamma, GM_ADDR dx, GM_ADDR dgamma, const RmsNormTilingData& tiling, TPipe* pipe)
     {
         uint32_t block = GetBlockIdx(), before = block < tiling.extraBlocks ? block : tiling.extraBlocks;
         uint64_t first = static_cast<uint64_t>(block) * tiling.rowsPerBlock + before;
@@ -214,7 +214,7 @@ private:
 };
 
 extern "C" __global__ __aicore__ void rms_norm_grad_half(GM_ADDR dy, GM_ADDR x, GM_ADDR gamma, GM_ADDR dx, GM_ADDR dgamma,
-                                                         RmsNormTiling tiling)
+                                                         RmsNormTilingData tiling)
 {
     TPipe pipe;
     KernelRmsNormGrad<half> op;
@@ -223,7 +223,7 @@ extern "C" __global__ __aicore__ void rms_norm_grad_half(GM_ADDR dy, GM_ADDR x, 
 }
 
 extern "C" __global__ __aicore__ void rms_norm_grad_float(GM_ADDR dy, GM_ADDR x, GM_ADDR gamma, GM_ADDR dx, GM_ADDR dgamma,
-                                                         RmsNormTiling tiling)
+                                                         RmsNormTilingData tiling)
 {
     TPipe pipe;
     KernelRmsNormGrad<float> op;

@@ -8,7 +8,7 @@ using namespace AscendC;
 constexpr int32_t BUFFER_NUM = 2;
 constexpr uint32_t LANES = 64;   // float in one repeat of 256 B
 
-struct RmsNormTiling {
+struct RmsNormTilingData {
     uint32_t rows;
     uint32_t length;   // elements of a row
     uint32_t tile;     // elements moved at once: a multiple of 64
@@ -20,7 +20,7 @@ class KernelRmsNormGrad {
 public:
     __aicore__ inline KernelRmsNormGrad() {}
 
-    __aicore__ inline void Init(GM_ADDR dy, GM_ADDR x, GM_ADDR gamma, GM_ADDR dx, GM_ADDR dgamma, const RmsNormTiling& tiling, TPipe* pipe)
+    __aicore__ inline void Init(GM_ADDR dy, GM_ADDR x, GM_ADDR gamma, GM_ADDR dx, GM_ADDR dgamma, const RmsNormTilingData& tiling, TPipe* pipe)
     {
         rows = tiling.rows;
         length = tiling.length;
@@ -179,7 +179,7 @@ private:
 };
 
 extern "C" __global__ __aicore__ void rms_norm_grad_half(GM_ADDR dy, GM_ADDR x, GM_ADDR gamma, GM_ADDR dx, GM_ADDR dgamma,
-                                                         RmsNormTiling tiling)
+                                                         RmsNormTilingData tiling)
 {
     TPipe pipe;
     KernelRmsNormGrad<half> op;
@@ -188,7 +188,7 @@ extern "C" __global__ __aicore__ void rms_norm_grad_half(GM_ADDR dy, GM_ADDR x, 
 }
 
 extern "C" __global__ __aicore__ void rms_norm_grad_float(GM_ADDR dy, GM_ADDR x, GM_ADDR gamma, GM_ADDR dx, GM_ADDR dgamma,
-                                                          RmsNormTiling tiling)
+                                                          RmsNormTilingData tiling)
 {
     TPipe pipe;
     KernelRmsNormGrad<float> op;

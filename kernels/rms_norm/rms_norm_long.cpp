@@ -9,7 +9,7 @@ using namespace AscendC;
 constexpr int32_t BUFFER_NUM = 2;
 constexpr uint32_t LANES = 64;   // float in one repeat of 256 B
 
-struct RmsNormTiling {
+struct RmsNormTilingData {
     uint32_t rows;
     uint32_t length;   // elements of a row
     uint32_t tile;     // elements moved at once: a multiple of 64
@@ -21,7 +21,7 @@ class KernelRmsNorm {
 public:
     __aicore__ inline KernelRmsNorm() {}
 
-    __aicore__ inline void Init(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, const RmsNormTiling& tiling, TPipe* pipe)
+    __aicore__ inline void Init(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, const RmsNormTilingData& tiling, TPipe* pipe)
     {
         rows = tiling.rows;
         length = tiling.length;
@@ -129,7 +129,7 @@ private:
     float eps = 0;
 };
 
-extern "C" __global__ __aicore__ void rms_norm_half(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, RmsNormTiling tiling)
+extern "C" __global__ __aicore__ void rms_norm_half(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, RmsNormTilingData tiling)
 {
     TPipe pipe;
     KernelRmsNorm<half> op;
@@ -137,7 +137,7 @@ extern "C" __global__ __aicore__ void rms_norm_half(GM_ADDR x, GM_ADDR gamma, GM
     op.Process();
 }
 
-extern "C" __global__ __aicore__ void rms_norm_float(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, RmsNormTiling tiling)
+extern "C" __global__ __aicore__ void rms_norm_float(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, RmsNormTilingData tiling)
 {
     TPipe pipe;
     KernelRmsNorm<float> op;

@@ -7,7 +7,7 @@ using namespace AscendC;
 
 constexpr int32_t BUFFER_NUM = 1;
 
-struct RmsNormTiling {
+struct RmsNormTilingData {
     uint32_t rows;
     uint32_t length;   // elements of a row
     float eps;
@@ -17,7 +17,7 @@ class KernelRmsNorm {
 public:
     __aicore__ inline KernelRmsNorm() {}
 
-    __aicore__ inline void Init(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, const RmsNormTiling& tiling, TPipe* pipe)
+    __aicore__ inline void Init(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, const RmsNormTilingData& tiling, TPipe* pipe)
     {
         rows = tiling.rows;
         length = tiling.length;
@@ -100,7 +100,7 @@ private:
     float eps = 0;
 };
 
-extern "C" __global__ __aicore__ void rms_norm_half(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, RmsNormTiling tiling)
+extern "C" __global__ __aicore__ void rms_norm_half(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, RmsNormTilingData tiling)
 {
     TPipe pipe;
     KernelRmsNorm op;

@@ -8,7 +8,7 @@ using namespace AscendC;
 constexpr int32_t BUFFER_NUM = 2;
 constexpr uint32_t LANES = 64;   // float in one repeat of 256 B
 
-struct RmsNormTiling {
+struct RmsNormTilingData {
     uint32_t rowsPerBlock;
     uint32_t extraBlocks;   // this many blocks have one row more
     uint32_t length;        // elements of a row
@@ -21,7 +21,7 @@ class KernelRmsNorm {
 public:
     __aicore__ inline KernelRmsNorm() {}
 
-    __aicore__ inline void Init(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, const RmsNormTiling& tiling, TPipe* pipe)
+    __aicore__ inline void Init(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, const RmsNormTilingData& tiling, TPipe* pipe)
     {
         uint32_t block = GetBlockIdx(), before = block < tiling.extraBlocks ? block : tiling.extraBlocks;
         uint64_t first = static_cast<uint64_t>(block) * tiling.rowsPerBlock + before;
@@ -180,7 +180,7 @@ private:
     float eps = 0;
 };
 
-extern "C" __global__ __aicore__ void rms_norm_half(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, RmsNormTiling tiling)
+extern "C" __global__ __aicore__ void rms_norm_half(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, RmsNormTilingData tiling)
 {
     TPipe pipe;
     KernelRmsNorm<half> op;
@@ -188,7 +188,7 @@ extern "C" __global__ __aicore__ void rms_norm_half(GM_ADDR x, GM_ADDR gamma, GM
     op.Process();
 }
 
-extern "C" __global__ __aicore__ void rms_norm_float(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, RmsNormTiling tiling)
+extern "C" __global__ __aicore__ void rms_norm_float(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, RmsNormTilingData tiling)
 {
     TPipe pipe;
     KernelRmsNorm<float> op;
