@@ -56,6 +56,10 @@
 #include "twin/adv_math.h"
 #include "twin/adv_math2.h"
 #include "twin/adv_reduce.h"
+#include "twin/adv_transform.h"
+#include "twin/adv_filter.h"
+#include "twin/adv_quant.h"
+#include "twin/adv_absent.h"
 
 #include "twin/scalar.h"
 #include "twin/debug.h"
