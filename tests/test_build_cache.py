@@ -78,6 +78,17 @@ def test_prune_spares_what_was_just_used(cache):
     assert cache.prune(cap_bytes=0, keep_seconds=-1) == 1
 
 
+def test_leftovers_of_killed_processes_are_swept(cache):
+    cache.build(key("a"), "kernel", writer("a"))
+    dead = cache.root / "tmp" / "1-dead"
+    dead.mkdir()
+    (dead / "part").write_text("x")
+    os.utime(dead, (1000, 1000))
+    (cache.root / "tmp" / "2-alive").mkdir()
+    cache._sweep()
+    assert [p.name for p in (cache.root / "tmp").iterdir()] == ["2-alive"] and cache.get(key("a"))
+
+
 def test_list_and_clear(cache):
     cache.build(key("a"), "kernel", writer("aa"), "add")
     cache.build(key("b"), "pch", writer("bbb"), "header")

@@ -171,6 +171,18 @@ class Cache:
             pass
         stamp.touch()
         self.prune()
+        self._sweep()
+
+    def _sweep(self, older_than: float = 86400) -> None:
+        """Removes what processes that were killed left behind: scratch folders and lock files nobody has used for a day."""
+        now = time.time()
+        for path in [*self.root.glob("tmp/*"), *self.root.glob("locks/*.lock")]:
+            try:
+                if now - path.stat().st_mtime < older_than:
+                    continue
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            except OSError:
+                continue
 
     def clear(self) -> int:
         """Removes everything; returns the number of entries."""
