@@ -1,0 +1,41 @@
+"""How layer_norm is launched: y = (x - mean) / sqrt(variance + eps) * gamma + beta for each row."""
+from pathlib import Path
+
+import numpy as np
+
+import helpers as hp
+from helpers.course import Version
+
+HERE = Path(__file__).parent
+LANES = 64               # float in a repeat: the pitch of a row in UB is a multiple of it
+MAX_ROWS = 64            # of a tile: more gains nothing
+UB = 196_608
+
+VERSIONS = [Version("layer_norm", "two passes over UB", HERE / "layer_norm.cpp", 48, 8)]
+
+
+def tile_rows(rows: int, length: int, itemsize: int) -> int:
+    """Rows of a tile: as many as fit, in tiles of equal size. 0 if not even one row fits."""
+    pitch = -(-length // LANES) * LANES
+    once = pitch * 2 * (itemsize + (4 if itemsize == 2 else 0)) + MAX_ROWS * 48
+    fit = min(MAX_ROWS, (UB - once) // (pitch * (4 * itemsize + (8 if itemsize == 2 else 4))))
+    return 0 if fit < 1 else -(-rows // -(-rows // fit)) if rows else 1
+
+
+def tiling(version: Version, rows: int, length: int, itemsize: int, blocks: int, eps: float):
+    """The tiling struct, as the host code of an operator computes it."""
+    tile = tile_rows(-(-rows // blocks), length, itemsize)
+    if tile < 1:
+        raise ValueError(f"A row of {length:,} elements does not fit UB.")
+    return hp.tiling_struct(version.path, "LayerNormTilingData")(rowsPerBlock=rows // blocks, extraBlocks=rows % blocks, length=length, tileRows=tile, eps=eps)
+
+
+def compile(version: Version = VERSIONS[0], dtype=np.float16, **options) -> hp.Kernel:
+    return hp.compile(version.path, name=f"layer_norm_{'half' if np.dtype(dtype) == np.float16 else 'float'}", **options)
+
+
+def launch(version: Version, x, gamma, beta, y, *, eps: float = 1e-5, kernel=None, blocks: int = 0, **options) -> hp.Run:
+    """y = layer_norm(x); x has rows and columns."""
+    blocks = blocks or version.blocks
+    kernel = kernel or compile(version, x.dtype)
+    return kernel.launch(blocks, (x, gamma, beta, y, tiling(version, *x.shape, x.itemsize, blocks, eps)), **options)
