@@ -8,7 +8,7 @@
 """
 from __future__ import annotations
 
-from . import errors, magic
+from . import errors, host, magic
 from .arguments import workspace
 from .catalogue import page as explain
 # Functions that share their name with a module: imported here once, so that the function is what the name means.
@@ -25,6 +25,6 @@ from .ubsim import ubsim
 
 __version__ = "0.1.0"
 __all__ = ["CheckError", "CompileError", "Finding", "Kernel", "KernelError", "Run", "SetupError", "WorkbookError", "check", "chip",
-           "chips", "compare", "compile", "doctor", "expect_error", "explain", "tiling_struct", "ubsim", "workspace"]
+           "chips", "compare", "compile", "doctor", "expect_error", "explain", "host", "tiling_struct", "ubsim", "workspace"]
 
 magic.register()

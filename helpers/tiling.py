@@ -10,12 +10,13 @@ import difflib
 import operator
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from .build import layout as layouts
-from .build import structs
+from .build import structs, twin
 from .errors import WorkbookError
 
 # Index = DType of the twin: the name in C++ and in NumPy.
@@ -126,15 +127,30 @@ def tiling_struct(source, name: str) -> type[TilingStruct]:
     else:
         raise TypeError(f"a tiling struct is declared by text or a Path, not {type(source).__name__}")
     text = text.replace("\r\n", "\n")
-    declared = {s.name: s for s in structs.find(text)}
+    here = {s.name: s for s in structs.find(text)}
+    declared = {**builtin_structs(), **here}
     wanted = declared.get(name.split("::")[-1])
     if wanted is None:
         near = difflib.get_close_matches(name, declared, 1)
-        raise TilingError(f"There is no struct {name} in this text. " + (f"Did you mean {near[0]}?" if near else "Structs here: " + (", ".join(declared) or "none") + "."))
+        raise TilingError(f"There is no struct {name} in this text. " + (f"Did you mean {near[0]}?" if near else "Structs here: " + (", ".join(here) or "none") + "."))
     if not wanted.fields and not wanted.bases:
         raise TilingError(f"{wanted.name} has no fields.")
     found = layouts.layouts(text, wanted, declared, label, folder)
     return _class(wanted.name, found, {}, label)
+
+
+@lru_cache(maxsize=1)
+def builtin_structs() -> dict[str, structs.StructText]:
+    """The tiling structs of the high-level API (SoftMaxTiling …), by name: a tiling struct may contain them."""
+    texts = (path.read_text(encoding="utf-8") for path in sorted((twin.INCLUDE / "twin").glob("adv_*.h")))
+    return {s.name: s for text in texts if "BEGIN_TILING_DATA_DEF(" in text for s in structs.find(text)}
+
+
+@lru_cache(maxsize=None)
+def builtin_struct(name: str) -> type[TilingStruct]:
+    """The Python class of one of them."""
+    known = builtin_structs()
+    return _class(name, layouts.layouts("", known[name], known, "the high-level API"), {}, "the high-level API")
 
 
 def _class(name: str, found: dict[str, layouts.Layout], made: dict, source: str) -> type[TilingStruct]:

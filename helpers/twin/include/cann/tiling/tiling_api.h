@@ -1,5 +1,5 @@
-// Host tiling of the high-level API.
-// Host part of an operator project: it is built by CANN, not by the twin. The header exists so that a file shared
-// between host and kernel compiles; what the kernel needs of it is in twin/tiling.h.
+// Host tiling of the high-level API: workspace sizes and tilings, with the shapes and types of the host.
 #pragma once
-#include "../../twin/tiling.h"
+#include "../../twin/host_activation.h"
+#include "../../twin/host_norm.h"
+#include "../../twin/host_softmax.h"
