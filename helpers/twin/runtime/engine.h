@@ -24,6 +24,8 @@ enum class Severity : uint8_t { Note, Warning, Error };
 std::string fmt(const char* f, ...) __attribute__((format(printf, 1, 2)));
 // Records a finding; an error is raised after the launch. `at` is the learner's line. Repeats are counted, not repeated.
 void report(Severity s, const char* code, At at, std::string message, std::string hint = {});
+// Was this already reported at this line? Then it is counted: ask first where the message is costly and comes often.
+bool said_before(Severity s, const char* code, At at);
 // Records an error and stops the launch: for what would make every later result meaningless.
 [[noreturn]] void fatal(const char* code, At at, std::string message, std::string hint = {});
 // Source helpers for messages: text of a line, and the n-th argument of the call `callee` on that line ("" if not found).
@@ -85,6 +87,7 @@ struct Instr {
     Region reg[6];
     std::vector<Region> more;       // rarely needed extra regions
     Body body = nullptr;
+    bool detached = false;          // the body needs nothing but its operands' bytes: a second thread may run it (worker.h)
     alignas(16) unsigned char payload[224];  // body's own arguments, copied by value
 
     template <class T> void put(const T& v) { static_assert(sizeof(T) <= sizeof(payload), "payload"); std::memcpy(payload, &v, sizeof(T)); }
@@ -101,6 +104,12 @@ struct QueueState;                  // queues.cpp
 struct CacheState;                  // dcache.cpp
 struct Scoreboard;                  // scoreboard.cpp
 
+// Bodies that another thread is still running are waited for before anyone looks at memory (worker.h).
+extern bool g_bodies_pending;
+extern thread_local bool t_on_worker;
+void worker_wait();
+inline void wait_for_bodies() { if (g_bodies_pending && !t_on_worker) worker_wait(); }
+
 struct Core {
     int id = 0;                     // index over all cores of the launch
     CoreKind kind = CoreKind::AIV;
@@ -114,7 +123,7 @@ struct Core {
     std::shared_ptr<CacheState> cache;
     std::shared_ptr<Scoreboard> board;
     uint8_t* base[static_cast<int>(Mem::N)] = {};
-    uint8_t* at(Mem m, uint64_t addr) { return m == Mem::GM ? reinterpret_cast<uint8_t*>(addr) : base[static_cast<int>(m)] + addr; }
+    uint8_t* at(Mem m, uint64_t addr) { wait_for_bodies(); return m == Mem::GM ? reinterpret_cast<uint8_t*>(addr) : base[static_cast<int>(m)] + addr; }
 };
 Core& core();                       // the core whose kernel code is running now
 bool on(CoreKind k);                // is the running core of this kind?

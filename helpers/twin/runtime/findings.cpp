@@ -22,13 +22,19 @@ std::string fmt(const char* f, ...) {
     return big;
 }
 
+bool said_before(Severity s, const char* code, At at) {
+    LaunchState& l = launch();
+    auto known = l.finding_index.find({int(s), code, at.line, at.file ? at.file : ""});
+    if (known == l.finding_index.end()) return false;
+    ++l.findings[known->second].count;
+    return true;
+}
+
 void report(Severity s, const char* code, At at, std::string message, std::string hint) {
     LaunchState& l = launch();
-    std::string key = fmt("%s|%d|%s|%d", code, at.line, at.file ? at.file : "", int(s));
-    auto known = l.finding_index.find(key);
-    if (known != l.finding_index.end()) { ++l.findings[known->second].count; return; }
+    if (said_before(s, code, at)) return;
     if (l.findings.size() >= 200) return;
-    l.finding_index[key] = l.findings.size();
+    l.finding_index[{int(s), code, at.line, at.file ? at.file : ""}] = l.findings.size();
     const Core* c = l.running ? &l.running->core : nullptr;
     l.findings.push_back({code, int(s), at.line, at.file ? at.file : "", std::move(message), std::move(hint),
                           c ? c->block : -1, c ? c->id : -1, 1});

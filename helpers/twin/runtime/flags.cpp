@@ -118,6 +118,7 @@ void wait_flag(int event, int id, At at, bool from_queue) {
     trace_add(r);
     charge_line(r.s_cycles, at);
     --b.flags[event][id].issued;
+    if (to == Pipe::S) wait_for_bodies();                  // the kernel may look at memory through a raw pointer now
     if (b.queue[int(to)].empty() || to == Pipe::S) {
         if (to != Pipe::S) take_issue_clock(b, to, b.K[int(Pipe::S)]);
         if (try_wait(event, id, at)) return;
@@ -137,6 +138,7 @@ void wait_flag(int event, int id, At at, bool from_queue) {
 static void barrier_all(At at) {
     Scoreboard& b = board();
     drain_all();
+    wait_for_bodies();
     for (int p = 1; p < kPipes; ++p)
         if (!b.queue[p].empty()) deadlock(at, "PipeBarrier<PIPE_ALL> waits for every pipe");
     Clock j = b.K[0];

@@ -5,6 +5,7 @@
 #include "fibers.h"
 #include "hooks.h"
 #include "races.h"
+#include "worker.h"
 
 namespace twin {
 
@@ -81,6 +82,7 @@ void core_begin(Instance& i) {
 }
 
 void core_release(Instance& i) {
+    wait_for_bodies();                                     // its memories go to the next block
     g->trace.cores.push_back(std::move(i.trace));
     i.trace = {};
     i.core.queues.reset();
@@ -228,10 +230,16 @@ static void schedule() {
     }
 }
 
+constexpr uint64_t kWorthAThread = 8u << 20;               // bytes of arguments
+
 void run_launch(const LaunchSpec& spec, LaunchResult& out) {
     launch_begin(spec);
     if (spec.live) spec.live->state = 1;
+    uint64_t bytes = 0;
+    for (const GmArg& a : spec.gm) bytes += a.bytes;
+    if (bytes >= kWorthAThread) worker_start();
     try { schedule(); } catch (const Stopped&) {}
+    worker_stop();
     launch_end(out);
 }
 

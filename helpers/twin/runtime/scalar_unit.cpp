@@ -192,6 +192,7 @@ void scalar_gm(const void* p, uint32_t bytes, bool write, At at, const char* op)
     Scoreboard& b = board();
     const uint64_t lo = reinterpret_cast<uint64_t>(p), hi = lo + bytes;
     settle(Mem::GM, lo, hi, write, at);
+    wait_for_bodies();
     if (!write && b.polled == p) { if (++b.polls % 64 == 0) give_way(); } else { b.polled = write ? nullptr : p; b.polls = 0; }
     if (!launch().spec.checks) return;
     Shadow* s = gm_shadow_of(lo);

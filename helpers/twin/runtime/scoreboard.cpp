@@ -5,6 +5,7 @@
 // schedule="lazy" is the same mechanism: copies are parked although they could run, until something orders them.
 #include "pipes.h"
 #include "races.h"
+#include "worker.h"
 
 namespace twin {
 
@@ -178,7 +179,10 @@ void perform(const Instr& in, const Clock& issued, uint32_t seq, uint32_t rec) {
         uint32_t dep = track(in, k, seq);
         if (dep && rec != uint32_t(-1)) l.running->trace.rec[rec].dep = dep;
     }
-    if (in.body) in.body(c, in);
+    if (!in.body) return;
+    if (in.detached && worker_take(c, in)) return;
+    wait_for_bodies();
+    in.body(c, in);
 }
 
 }  // namespace twin

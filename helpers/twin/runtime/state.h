@@ -95,7 +95,7 @@ struct LaunchState {
     std::vector<std::unique_ptr<Shadow>> gm_shadow;
     size_t gm_last = 0;
     std::vector<FindingOut> findings;
-    std::map<std::string, size_t> finding_index;
+    std::map<std::tuple<int, std::string, int, std::string>, size_t> finding_index;  // severity, code, line, file
     std::string text;
     bool text_cut = false;
     Trace trace;

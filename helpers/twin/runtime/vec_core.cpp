@@ -161,6 +161,7 @@ static const char* cost_class(const VecCall& c) {
 static void note_conflict(const VecCall& c, float s1, float s, int group) {
     const Core& k = core();
     if (k.block != 0 || k.sub != 0) return;                // one core speaks for all
+    if (said_before(Severity::Note, "PERF_BANK_CONFLICT", c.at)) return;
     const bool two = c.sources == 2 && c.src[0].ref.addr % 512 == c.src[1].ref.addr % 512 && c.mask.form == 0;
     if (two)
         report(Severity::Note, "PERF_BANK_CONFLICT", c.at,
@@ -227,6 +228,7 @@ static void run(const VecCall& call) {
         in.repeats = e.repeats;
         in.elements = uint64_t(e.total) * w.per_unit;
         in.body = vec_run;
+        in.detached = p.contiguous && e.total >= 1024 && c.op != VecOp::ShiftLeft && c.op != VecOp::AddDeqRelu;
         in.put(p);
         static const char* names2[] = {"dst", "src0", "src1"};
         static const char* names1[] = {"dst", "src", ""};

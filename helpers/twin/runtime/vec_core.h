@@ -118,7 +118,7 @@ bool any_nonfinite(DType t, const void* p, int64_t n);
 // Index of the first element that is inf or NaN although all its inputs are finite, -1 if none.
 int64_t first_born(const VecPlan& p, const VecOperands& v, int64_t n);
 void operands_text(const VecPlan& p, const VecOperands& v, int64_t i, char* out, size_t room);
-void report_born(const Instr& in, const VecPlan& p, uint64_t address, const char* operands, const uint8_t* ub);
+void report_born(const Instr& in, const VecPlan& p, uint64_t address, const char* operands, double result);
 void check_shift(const Instr& in, const VecPlan& p, const uint8_t* ub);
 
 }  // namespace twin

@@ -71,12 +71,11 @@ static const char* advice(VecOp op, DType t, bool nan) {
     }
 }
 
-void report_born(const Instr& in, const VecPlan& p, uint64_t address, const char* operands, const uint8_t* ub) {
+void report_born(const Instr& in, const VecPlan& p, uint64_t address, const char* operands, double r) {
     // Lanes that nobody ever wrote may hold anything; a result of theirs says nothing about the kernel.
     bool undefined = false;
     board().shadow[int(Mem::UB)].look(address, address + p.size[0], [&](uint64_t, uint64_t, const Cell& c) { undefined |= c.undef != kDefined; });
     if (undefined) return;
-    const double r = value(p.type, ub + address, 0);
     const LocalRef& t = in.reg[0].owner;
     const std::string name = argument_at(in.at, in.op, 0);
     report(Severity::Warning, "NUMERIC", in.at,

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "vec_core.h"
+#include "vec_lanes.h"
+#include "worker.h"
 
 namespace twin {
 namespace {
@@ -116,7 +118,10 @@ void vec_run(Core& c, const Instr& in) {
         for (uint32_t l = 0; l < p.lanes && l < 128; ++l) if (p.mask[l / 64] >> (l % 64) & 1) lane[n++] = uint8_t(l);
         for (uint32_t r = 0; r < p.repeats; ++r) masked_lanes(p, ub, r, lane, n, born, where_);
     }
-    if (born.index >= 0) report_born(in, p, where_, born.text, ub);
+    if (born.index >= 0) {
+        const double result = element_value(p.type, ub + where_);
+        on_engine([=] { report_born(in, in.get<VecPlan>(), where_, born.text, result); });
+    }
     if (p.op == uint8_t(VecOp::AddDeqRelu))                   // a software sequence that uses its sources as scratch
         for (int o = 1; o <= 2; ++o) {
             const Region& r = in.reg[o];
