@@ -21,7 +21,7 @@ NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=120 --nbval-kernel-sta
 # In a container one is root, and JupyterLab wants to be told that this is meant.
 ROOT_OK := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: setup lab test notebooks bench doctor clean-cache
+.PHONY: setup lab test compilers notebooks bench doctor clean-cache
 
 setup: $(READY)
 	@$(PY) -m helpers.build ready
@@ -42,6 +42,11 @@ lab: setup
 test: setup
 	$(PY) -m pytest -n $(JOBS) --dist loadfile --benchmark-disable tests
 	$(PY) -m pytest -n $(JOBS) --dist loadfile $(NBVAL) notebooks
+
+# The same kernels built by g++, clang and zig give the same bytes and cycles (each builds its own runtime: minutes).
+compilers: setup
+	@$(PY) -m pip install --quiet --disable-pip-version-check ziglang
+	ASCEND_WORKBOOK_COMPILERS=1 $(PY) -m pytest -s tests/test_compilers.py
 
 # Runs every notebook from a fresh kernel and stores what it showed.
 notebooks: setup
