@@ -12,4 +12,4 @@ inline AdvTmp adv_tmp(const AscendC::LocalTensor<uint8_t>& t) { return {t.ref(),
 
 // LIST: the element types as text, "half, float".
 #define TWIN_ADV_TYPES(API, T, SET, LIST) \
-    static_assert(twin::has_type(SET, twin::dtype_of<T>()), API ": this element type is not supported on Atlas A2 (supported: " LIST "); Cast first")
+    static_assert(twin::has_type(SET, twin::dtype_of<T>()), API ": this element type is not supported on Atlas A2 (supported: " LIST "). Fix: Cast first")

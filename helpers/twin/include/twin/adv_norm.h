@@ -96,9 +96,9 @@ TWIN_RMS(TWIN_NORM_TMP, sharedTmpBuffer)
                           const LayerNormPara& para, const LayerNormSeparateTiling& tiling, TWIN_NORM_AT) {                         \
         TWIN_NORM_FLOATS("LayerNorm");                                                                                              \
         TWIN_ADV_TYPES("LayerNorm", U, twin::kF16 | twin::kF32, "half, float");                                                     \
-        static_assert(sizeof(U) >= sizeof(T), "LayerNorm: gamma and beta are at least as precise as inputX; Cast them to its type"); \
+        static_assert(sizeof(U) >= sizeof(T), "LayerNorm: gamma and beta are at least as precise as inputX. Fix: Cast them to its type"); \
         static_assert(!config.isOnlyOutput, "LayerNorm: isOnlyOutput = true is not supported on Atlas A2");                         \
-        static_assert(config.isOutputRstd, "LayerNorm: isOutputRstd = false is not supported on Atlas A2; compute the variance from rstd"); \
+        static_assert(config.isOutputRstd, "LayerNorm: isOutputRstd = false is not supported on Atlas A2. Fix: compute the variance from rstd"); \
         twin::NormCall c = twin::norm_call<T>(twin::Norm::LayerAR, "LayerNorm", output, inputX, twin::adv_tmp(ARG), epsilon, at);   \
         c.shape = {para.aLength, para.rLengthWithPadding, para.rLength};                                                            \
         c.b = 1;                                                                                                                    \
@@ -157,7 +157,7 @@ TWIN_DEEP(TWIN_NORM_TMP, sharedTmpBuffer)
                           const LocalTensor<U>& beta, TMP const float epsilon, const NormalizePara& para, TWIN_NORM_AT) {           \
         TWIN_NORM_FLOATS("Normalize");                                                                                              \
         TWIN_ADV_TYPES("Normalize", U, twin::kF16 | twin::kF32, "half, float");                                                     \
-        static_assert(sizeof(U) >= sizeof(T), "Normalize: gamma and beta are at least as precise as inputX; Cast them to its type"); \
+        static_assert(sizeof(U) >= sizeof(T), "Normalize: gamma and beta are at least as precise as inputX. Fix: Cast them to its type"); \
         static_assert(config.reducePattern == ReducePattern::AR, "Normalize: only ReducePattern::AR is supported on Atlas A2");     \
         twin::NormCall c = twin::norm_call<T>(twin::Norm::Normalize, "Normalize", output, inputX, twin::adv_tmp(ARG), epsilon, at); \
         c.shape = {para.aLength, para.rLengthWithPadding, para.rLength};                                                            \

@@ -98,7 +98,7 @@ TWIN_WELFORD_UPDATE(TWIN_NORM_TMP, sharedTmpBuffer)
     template <bool isReuseSource = false, const WelfordFinalizeConfig& config = WFFINALIZE_DEFAULT_CFG>                             \
     inline void WelfordFinalize(const LocalTensor<float>& outputMean, const LocalTensor<float>& outputVariance, const LocalTensor<float>& inputMean, \
                                 const LocalTensor<float>& inputVariance, COUNTS TMP const WelfordFinalizePara& para, TWIN_NORM_AT) { \
-        static_assert(!config.isCorrection, "WelfordFinalize: isCorrection = true is not supported on Atlas A2; multiply the variance by n / (n - 1)"); \
+        static_assert(!config.isCorrection, "WelfordFinalize: isCorrection = true is not supported on Atlas A2. Fix: multiply the variance by n / (n - 1)"); \
         twin::WelfordCall c;                                                                                                        \
         c.at = at;                                                                                                                  \
         c.out_mean = outputMean.ref();                                                                                              \
