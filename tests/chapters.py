@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+import helpers as hp
+
 ROOT = Path(__file__).resolve().parents[1]
 SIZES = [1, 7, 16, 31, 32, 33, 255, 256, 1003, 2048]
 LARGE = 100_003
@@ -50,3 +52,22 @@ def cell_of(chapter: str, entry: str) -> str:
     found = [c for c in kernel_cells(chapter) if re.search(rf"__aicore__ void {entry}\(", c)]
     assert len(found) == 1, f"{len(found)} kernel cells of {chapter} define {entry}"
     return found[0]
+
+
+def rows_of_values(rows: int, length: int, dtype, seed: int) -> np.ndarray:
+    """Random rows; the first of several holds the awkward values, the only one large and tiny ones, but neither inf nor NaN."""
+    found = np.random.default_rng(seed).standard_normal((rows, length)).astype(dtype)
+    if rows > 1:
+        found[0] = values(length, dtype, seed)
+    elif length > 8:
+        found[0, 1:7] = 0.0, -0.0, np.finfo(dtype).tiny, -np.finfo(dtype).smallest_subnormal, 200.0, -300.0
+    return found
+
+
+def assert_rows(actual: np.ndarray, expected: np.ndarray) -> None:
+    """As hp.check, row by row: a row of NaN (which one NaN in a row may give) is compared too."""
+    with np.errstate(all="ignore"):
+        nan = np.isnan(expected)
+        assert np.array_equal(np.isnan(actual), nan), f"NaN in other places: rows {np.flatnonzero((np.isnan(actual) != nan).any(axis=-1))[:5]}"
+    if not nan.all():
+        hp.check(actual[~nan], expected[~nan])

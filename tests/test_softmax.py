@@ -1,0 +1,132 @@
+"""kernels/softmax: rows of any length, masks, rows longer than UB; what the chapter says about it."""
+import re
+
+import numpy as np
+import pytest
+
+from helpers.course import load
+from chapters import SIZES, assert_rows, poisoned, problems, rows_of_values, same_bits
+
+ladder = load("softmax", "ladder")
+v1, v2 = ladder.VERSIONS
+MASKED, LONG = ladder.MASKED, ladder.LONG
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    built = {}
+
+    def of(version, dtype):
+        key = version.name, np.dtype(dtype)
+        if key not in built:
+            built[key] = ladder.compile(version, dtype)
+        return built[key]
+    return of
+
+
+def oracle(x):
+    with np.errstate(all="ignore"):
+        x = x.astype(np.float64)
+        e = np.exp(x - x.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True)
+
+
+def oracle_masked(x, mask):
+    """A fully masked row is zero: the rule of this kernel."""
+    hidden = np.where(mask != 0, -np.inf, x.astype(np.float64))
+    return np.where((mask != 0).all(axis=-1, keepdims=True), 0.0, oracle(np.where((mask != 0).all(axis=-1, keepdims=True), 0.0, hidden)))
+
+
+def serious(run):
+    return [f for f in problems(run) if f.code != "NUMERIC"]      # inf and NaN of the inputs
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32], ids=["half", "float"])
+@pytest.mark.parametrize("version", [v1, v2, LONG], ids=lambda v: v.name)
+def test_any_shape(kernel, version, dtype):
+    for seed, (rows, length) in enumerate([(r, n) for r in (1, 2, 3) for n in [*SIZES, 5, 9]] + [(101, 33), (70, 64), (49, 1003)]):
+        x = rows_of_values(rows, length, dtype, seed % 2 + 10 * length)
+        y, before = poisoned(x.size, dtype).reshape(x.shape), x.copy()
+        run = ladder.launch(version, x, y, kernel=kernel(version, dtype))
+        assert_rows(y, oracle(before))
+        assert same_bits(x, before), "the input has changed"
+        assert serious(run) == [], (rows, length)
+        assert run.totals["gm_read_bytes"] == x.nbytes * (2 if version is LONG else 1) and run.totals["gm_write_bytes"] == y.nbytes
+
+
+@pytest.mark.parametrize("version", [v1, v2, LONG], ids=lambda v: v.name)
+def test_large_numbers_and_minus_infinity(kernel, version):
+    x = np.array([[12.0, 12.0, -60_000.0, 65_504.0], [-np.inf, 1.0, 2.0, -np.inf], [-65_504.0] * 4, [-np.inf] * 4], np.float16)
+    y = poisoned(x.size, np.float16).reshape(x.shape)
+    ladder.launch(version, x, y, kernel=kernel(version, np.float16))
+    assert_rows(y, oracle(x))
+    assert y[0].tolist() == [0, 0, 0, 1] and y[2].tolist() == [0.25] * 4 and np.isnan(y[3]).all()
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 7, 48, 64])
+def test_any_number_of_blocks(kernel, blocks):
+    x = rows_of_values(100, 130, np.float16, 3)
+    for version in (v1, v2, LONG):
+        y = poisoned(x.size, np.float16).reshape(x.shape)
+        ladder.launch(version, x, y, kernel=kernel(version, np.float16), blocks=blocks)
+        assert_rows(y, oracle(x))
+
+
+@pytest.mark.parametrize("version", [v1, v2, LONG, MASKED], ids=lambda v: v.name)
+def test_late_copies_change_nothing(kernel, version):
+    x = np.random.default_rng(1).standard_normal((200, 130)).astype(np.float16)
+    mask = [(x > 1).astype(np.uint8)] if version is MASKED else []
+    found = [np.zeros_like(x) for _ in range(2)]
+    for y, schedule in zip(found, ("eager", "lazy")):
+        ladder.launch(version, x, *mask, y, kernel=kernel(version, np.float16), schedule=schedule)
+    assert same_bits(*found)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32], ids=["half", "float"])
+def test_masks(kernel, dtype):
+    rng = np.random.default_rng(2)
+    for rows, length in [(1, 1), (2, 5), (3, 7), (3, 9), (5, 64), (3, 1003), (60, 200)]:
+        x = (rng.standard_normal((rows, length)) * 4).astype(dtype)
+        mask = (rng.random(x.shape) < 0.4).astype(np.uint8)
+        mask[-1], mask[0, 0] = 1, 0                                # the last row is fully masked
+        y = poisoned(x.size, dtype).reshape(x.shape)
+        run = ladder.launch(MASKED, x, mask, y, kernel=kernel(MASKED, dtype))
+        assert_rows(y, oracle_masked(x, mask))
+        assert (y[mask != 0] == 0).all() and serious(run) == []
+        assert run.totals["gm_read_bytes"] == x.nbytes + mask.nbytes and run.totals["gm_write_bytes"] == y.nbytes
+
+
+def test_causal_mask(kernel):
+    x = np.random.default_rng(3).standard_normal((100, 100)).astype(np.float16)
+    mask = np.triu(np.ones_like(x, np.uint8), 1)
+    y = poisoned(x.size, np.float16).reshape(x.shape)
+    ladder.launch(MASKED, x, mask, y, kernel=kernel(MASKED, np.float16))
+    assert_rows(y, oracle_masked(x, mask))
+    assert y[0, 0] == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32], ids=["half", "float"])
+def test_rows_longer_than_ub(kernel, dtype):
+    x = (np.random.default_rng(4).standard_normal((3, 40_000)) * 3).astype(dtype)
+    x[1] = np.linspace(-20, 20, 40_000)                            # the maximum grows with every tile
+    x[2, :20_000] = -np.inf                                        # and the first tiles have none
+    y = poisoned(x.size, dtype).reshape(x.shape)
+    run = ladder.launch(LONG, x, y, kernel=kernel(LONG, dtype))
+    assert_rows(y, oracle(x))
+    assert serious(run) == []
+    with pytest.raises(ValueError, match="40,000 elements does not fit"):
+        ladder.launch(v2, x, y, kernel=kernel(v2, dtype))
+
+
+@pytest.mark.parametrize("version", [v1, v2, MASKED, LONG], ids=lambda v: v.name)
+def test_every_version_says_what_changed_and_why(version):
+    heads = [line.split(":")[0] for line in version.comment.splitlines() if re.match(r"[A-Z][\w ]*: ", line)]
+    assert heads in (["What", "Why", "Timeline"], ["What changed", "Why", "Timeline"])
+    assert version.comment.startswith("softmax, ")
+
+
+def test_several_rows_per_call_are_faster(kernel):
+    x = np.random.default_rng(0).standard_normal(ladder.SHAPE).astype(np.float16)
+    y = np.empty_like(x)
+    one, many = (ladder.launch(v, x, y, kernel=kernel(v, np.float16)).time_us for v in (v1, v2))
+    assert many < 0.65 * one
