@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import difflib
 
-from . import activation, norm, softmax
+from . import activation, math, norm, softmax
 from .common import Api, HostError, TmpSize
 
 # name of the API -> what is known about it
-APIS: dict[str, Api] = {**activation.APIS, **softmax.APIS, **norm.APIS}
+APIS: dict[str, Api] = {**activation.APIS, **math.APIS, **softmax.APIS, **norm.APIS}
 
 __all__ = ["APIS", "HostError", "TmpSize", "tiling", "tmp_size"]
 

@@ -3,3 +3,5 @@
 #include "../../twin/host_activation.h"
 #include "../../twin/host_norm.h"
 #include "../../twin/host_softmax.h"
+#include "../../twin/host_math.h"
+#include "../../twin/host_shapes.h"
