@@ -246,6 +246,9 @@ def test_vector_latency_and_busy(time_of):
     assert dependent["core_end_ns"][0] == pytest.approx(2 * 38 / f)
     fenced = time_of([p.core(), p.vector(22, 16), "barrier V", p.vector(22, 16)])
     assert fenced["core_end_ns"][0] == pytest.approx(2 * 38 / f)
+    # One barrier serves all instructions after it that depend on something before it.
+    rows = time_of([p.core(), p.vector(22, 16), p.vector(22, 16, dep=-1), p.vector(22, 16, dep=-1), p.vector(22, 16, dep=-3)])
+    assert [e[4] for e in events(rows, V)] == pytest.approx([0, 38 / f, 54 / f, 92 / f])
     nothing = time_of([p.core(), p.vector(0, 0), p.vector(0, 0)])
     assert nothing["core_end_ns"][0] == pytest.approx(6 / f)
 

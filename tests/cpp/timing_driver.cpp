@@ -3,7 +3,7 @@
 //   core <0 AIV | 1 AIC> <block> <group> <sub> <wave>     starts a core
 //   loop <n> ... end                                      repeats; `copy` adds step * iteration to its address
 //   copy <pipe> <store> <rows> <row bytes> <pitch> <address> <step> <cache> <ragged> <nd2nz>
-//   op <pipe> <head> <busy> <elements> <depends on the one before: 0 | 1>
+//   op <pipe> <head> <busy> <elements> <depends on the one before: 0 | 1; -n: on instruction n>
 //   set | wait <pipe> <event> <id>      barrier <pipe>      join <pipe> <number>
 //   scalar <cycles> <ns>                alloc | free <buffer>
 //   cross_set <pipe> <mode> <flag>      cross_wait <flag>   sync <vector only> <hard>   publish | await <key>
@@ -93,7 +93,7 @@ struct Writer {
             in >> pipe >> r.head >> r.busy >> r.elements >> dep;
             r.pipe = pipe_of(pipe);
             r.op = op();
-            r.dep = dep ? count[r.pipe] : 0;
+            r.dep = dep < 0 ? uint32_t(-dep) : dep ? count[r.pipe] : 0;
             ++count[r.pipe];
             add(r, line);
         } else if (what == "set" || what == "wait") {

@@ -217,6 +217,7 @@ bool CoreTimer::pipe_step(int i) {
         case Rec::Barrier:
             if (p.moving) return false;
             p.gate = std::max(p.gate, p.last);
+            p.fenced = uint32_t(p.ends.size());
             break;
         case Rec::Copy: {
             if (p.moving) return false;
@@ -235,7 +236,10 @@ bool CoreTimer::pipe_step(int i) {
         default: {
             if (p.moving) return false;
             double start = std::max({issued, p.gate, p.free});
-            if (r.dep) start = std::max(start, p.last);    // the barrier the compiler puts before a dependent instruction
+            if (r.dep > p.fenced) {                        // the barrier the compiler puts before a dependent instruction
+                start = std::max(start, p.last);
+                p.fenced = uint32_t(p.ends.size());
+            }
             started_at(p, start);
             p.free = start + costs_.vector_busy(r.busy);
             finished_at(i, r, start, start + costs_.vector_busy(double(r.head) + double(r.busy)));

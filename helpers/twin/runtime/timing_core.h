@@ -48,6 +48,7 @@ struct PipeTimer {
     double free = 0;                     // the next instruction may start
     double gate = 0;                     // flags and barriers let it start
     double last = 0;                     // all earlier instructions have finished
+    uint32_t fenced = 0;                 // instructions that a barrier has waited for: to depend on them costs nothing more
     bool moving = false;                 // a copy is between start and end
     const Record* copy = nullptr;        // that copy
     double copy_start = 0, copy_begin = 0, copy_least = 0;
