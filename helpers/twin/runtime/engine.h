@@ -125,6 +125,7 @@ struct Core {
     uint8_t* base[static_cast<int>(Mem::N)] = {};
     uint8_t* at(Mem m, uint64_t addr) { wait_for_bodies(); return m == Mem::GM ? reinterpret_cast<uint8_t*>(addr) : base[static_cast<int>(m)] + addr; }
 };
+void as_running(Core& c, const std::function<void()>& f);   // f with c as the running core
 Core& core();                       // the core whose kernel code is running now
 bool on(CoreKind k);                // is the running core of this kind?
 uint32_t capacity(Mem m);           // bytes on this chip

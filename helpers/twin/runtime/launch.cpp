@@ -1,6 +1,5 @@
 // A launch from its description to its result: instances, schedule, end-of-core checks, timing.
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "fibers.h"
 #include "hooks.h"
@@ -37,60 +36,11 @@ void print_text(const std::string& s) {
     if (!g->text_cut) g->text += s;
 }
 
-// ===== Memory of a core
-static size_t page_up(size_t n) { const size_t p = size_t(sysconf(_SC_PAGESIZE)); return (n + p - 1) / p * p; }
-
-static bool has_memory(CoreKind k, Mem m) {
-    if (!chip_is_a2()) return true;                        // unified core
-    return k == CoreKind::AIC ? m != Mem::UB : m == Mem::UB;
-}
-
-static void give_memory(Instance& i) {
-    const size_t guard = page_up(1);
-    size_t total = guard;
-    for (int m = 1; m < int(Mem::N); ++m) if (has_memory(i.core.kind, Mem(m))) total += page_up(g->capacity[m]) + guard;
-    auto& pool = g->free_storage[int(i.core.kind)];
-    if (pool.empty()) {
-        void* p = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (p == MAP_FAILED) fatal("OUT_OF_MEMORY", {}, "no memory for the on-chip memories of another block");
-        i.storage = static_cast<uint8_t*>(p);
-        g->mapped.push_back({p, total});
-    } else {
-        i.storage = pool.back();
-        pool.pop_back();
-    }
-    uint8_t* at = i.storage + guard;
-    for (int m = 1; m < int(Mem::N); ++m) {
-        if (!has_memory(i.core.kind, Mem(m)) || !g->capacity[m]) continue;
-        const size_t n = page_up(g->capacity[m]);
-        mprotect(at, n, PROT_READ | PROT_WRITE);
-        // End the memory at the guard page, so that a raw pointer past it is caught.
-        i.core.base[m] = at + n - g->capacity[m];
-        std::memset(i.core.base[m], 0xCD, g->capacity[m]);  // what nobody wrote must not look like a result
-        at += n + guard;
-    }
-}
-
-void core_begin(Instance& i) {
-    if (!i.core.board) i.core.board = std::make_shared<Scoreboard>();
-    give_memory(i);
-    i.trace.core = i.core.id;
-    i.trace.block = i.core.block;
-    i.trace.kind = i.core.kind;
-    i.trace.group = int(i.core.block_group);
-    i.trace.sub = int(i.core.sub);
-}
-
-void core_release(Instance& i) {
-    wait_for_bodies();                                     // its memories go to the next block
-    g->trace.cores.push_back(std::move(i.trace));
-    i.trace = {};
-    i.core.queues.reset();
-    i.core.board.reset();
-    if (i.storage) g->free_storage[int(i.core.kind)].push_back(i.storage);
-    i.storage = nullptr;
-    if (i.fiber.stack) g->free_stacks.push_back(i.fiber.stack);
-    i.fiber.stack = nullptr;
+void as_running(Core& c, const std::function<void()>& f) {
+    Instance* before = g->running;
+    g->running = g->instances[size_t(c.id)].get();
+    f();
+    g->running = before;
 }
 
 // ===== End of a core
@@ -239,7 +189,6 @@ void run_launch(const LaunchSpec& spec, LaunchResult& out) {
     for (const GmArg& a : spec.gm) bytes += a.bytes;
     if (bytes >= kWorthAThread) worker_start();
     try { schedule(); } catch (const Stopped&) {}
-    worker_stop();
     launch_end(out);
 }
 
@@ -266,12 +215,15 @@ void launch_core_end() {
 void launch_end(LaunchResult& out) {
     for (auto& i : g->instances) if (i->started && !i->done) { g->running = i.get(); core_release(*i); }
     g->running = nullptr;
-    for (const FindingOut& f : g->findings) if (f.severity == int(Severity::Error)) out.failed = true;
+    const auto failed = [] { return std::any_of(g->findings.begin(), g->findings.end(), [](const FindingOut& f) { return f.severity == int(Severity::Error); }); };
     out.text = std::move(g->text);
     out.text_cut = g->text_cut;
     std::sort(g->trace.cores.begin(), g->trace.cores.end(), [](const CoreTrace& a, const CoreTrace& b) { return a.core < b.core; });
     trace_op("scalar work");                               // names what the timing sums up between instructions
-    if (!out.failed) out.timing = time_trace(g->trace, g->chip, g->spec.warm);
+    if (!failed()) out.timing = time_trace(g->trace, g->chip, g->spec.warm);   // while the worker copies the last bytes
+    let_go_retired();
+    worker_stop();
+    out.failed = failed();
     if (g->trace.truncated) out.timing.notes.push_back(fmt("the estimate covers the first %zu steps of the kernel", g->record_limit));
     out.findings = std::move(g->findings);
     out.ops = g->trace.ops;

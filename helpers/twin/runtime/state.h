@@ -111,6 +111,8 @@ struct LaunchState {
     std::vector<BufferOut> buffers_out;
     const char *known_file = nullptr, *other_file = nullptr, *live_op = nullptr;   // names already compared
     std::set<int> literal_ids;                 // lines already looked at
+    struct Retired { Instance* instance; uint32_t mark; };  // ended, but bodies of it may still run on the worker
+    std::vector<Retired> retired;
     std::vector<uint8_t*> free_storage[2];               // per core kind
     std::vector<std::pair<void*, size_t>> mapped;
     std::vector<char*> free_stacks;
@@ -127,6 +129,7 @@ void flush_scalar_run();
 void note_scalar(At at);                       // an instruction is issued: the scalar phase ends
 void core_begin(Instance& i);
 void core_release(Instance& i);
+void let_go_retired();                          // waits for the worker, then frees what ended cores still held
 [[noreturn]] void stop_launch();
 std::vector<char*>& spare_stacks();
 bool yield_until(const std::function<bool()>& ready, const char* what, At at, int key);

@@ -38,6 +38,7 @@ static void check_workspace(const GlobalRef& gm, uint64_t gm_bytes, const LocalR
 
 static void zeroed_once(const GlobalRef& gm, uint64_t bytes, const char* op, At at) {
     if (!checks_on() || core().id != 0) return;
+    wait_for_bodies();
     const auto* w = reinterpret_cast<const int32_t*>(gm.ptr);
     for (uint64_t i = 0; i < bytes / 4; ++i)
         if (w[i]) {

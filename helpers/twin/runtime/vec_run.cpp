@@ -120,7 +120,7 @@ void vec_run(Core& c, const Instr& in) {
     }
     if (born.index >= 0) {
         const double result = element_value(p.type, ub + where_);
-        on_engine([=] { report_born(in, in.get<VecPlan>(), where_, born.text, result); });
+        on_engine(c, [=] { report_born(in, in.get<VecPlan>(), where_, born.text, result); });
     }
     if (p.op == uint8_t(VecOp::AddDeqRelu))                   // a software sequence that uses its sources as scratch
         for (int o = 1; o <= 2; ++o) {

@@ -3,6 +3,8 @@
 #include <sched.h>
 
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 namespace twin {
@@ -14,28 +16,69 @@ namespace {
 
 struct Job { Core* core; Instr in; };
 
-constexpr uint32_t kJobs = 128;              // the engine runs at most this far ahead
+constexpr uint32_t kJobs = 4096;            // the engine runs at most this far ahead
+
+// One producer, one consumer. Each looks a short while for the other and then sleeps: yielding would hand the CPU to
+// other processes for a whole time slice.
 struct Worker {
     std::vector<Job> ring{kJobs};
     std::atomic<uint32_t> head{0}, tail{0};  // done, handed over
-    std::atomic<bool> stop{false};
-    std::vector<std::function<void()>> later;  // written by the worker, read by the engine when the worker is idle
+    std::atomic<bool> stop{false}, worker_sleeps{false}, engine_sleeps{false};
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<std::pair<Core*, std::function<void()>>> later;  // written by the worker, read by the engine when the worker is idle
     std::thread thread;
+
+    template <class F> void sleep_until(std::atomic<bool>& sleeps, F ready) {
+        for (int i = 0; i < 2000; ++i) { if (ready()) return; pause(); }
+        std::unique_lock<std::mutex> lock(mutex);
+        sleeps.store(true);
+        changed.wait(lock, ready);
+        sleeps.store(false);
+    }
+    void wake(std::atomic<bool>& sleeps) {
+        if (!sleeps.load()) return;
+        std::lock_guard<std::mutex> lock(mutex);
+        changed.notify_all();
+    }
+    static void pause() {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+    }
 
     void run() {
         t_on_worker = true;
-        for (uint32_t idle = 0;;) {
-            const uint32_t h = head.load(std::memory_order_relaxed);
-            if (h == tail.load(std::memory_order_acquire)) {
-                if (stop.load(std::memory_order_acquire)) return;
-                if (++idle > 64) std::this_thread::yield();
+        for (;;) {
+            const uint32_t h = head.load();
+            if (h == tail.load()) {
+                if (stop.load()) return;
+                sleep_until(worker_sleeps, [&] { return tail.load() != h || stop.load(); });
                 continue;
             }
-            idle = 0;
             Job& j = ring[h % kJobs];
             j.in.body(*j.core, j.in);
-            head.store(h + 1, std::memory_order_release);
+            head.store(h + 1);
+            wake(engine_sleeps);
         }
+    }
+    void give(Core& c, const Instr& in) {
+        const uint32_t t = tail.load();
+        if (t - head.load() >= kJobs) sleep_until(engine_sleeps, [&] { return t - head.load() < kJobs; });
+        Job& j = ring[t % kJobs];
+        j.core = &c;
+        j.in = in;
+        tail.store(t + 1);
+        wake(worker_sleeps);
+    }
+    void wait() {
+        const uint32_t t = tail.load();
+        sleep_until(engine_sleeps, [&] { return head.load() == t; });
+    }
+    void finish() {
+        stop.store(true);
+        wake(worker_sleeps);
+        thread.join();
     }
 };
 
@@ -62,20 +105,14 @@ void worker_start() {
 void worker_stop() {
     if (!g_worker) return;
     worker_wait();
-    g_worker->stop.store(true, std::memory_order_release);
-    g_worker->thread.join();
+    g_worker->finish();
     g_worker.reset();
 }
 
 bool worker_take(Core& c, const Instr& in) {
     Worker* w = g_worker.get();
     if (!w) return false;
-    const uint32_t t = w->tail.load(std::memory_order_relaxed);
-    for (uint32_t spins = 0; t - w->head.load(std::memory_order_acquire) >= kJobs;) if (++spins > 64) std::this_thread::yield();
-    Job& j = w->ring[t % kJobs];
-    j.core = &c;
-    j.in = in;
-    w->tail.store(t + 1, std::memory_order_release);
+    w->give(c, in);
     g_bodies_pending = true;
     return true;
 }
@@ -83,16 +120,18 @@ bool worker_take(Core& c, const Instr& in) {
 void worker_wait() {
     if (!g_bodies_pending || t_on_worker) return;
     Worker* w = g_worker.get();
-    const uint32_t t = w->tail.load(std::memory_order_relaxed);
-    for (uint32_t spins = 0; w->head.load(std::memory_order_acquire) != t;) if (++spins > 64) std::this_thread::yield();
+    w->wait();
     g_bodies_pending = false;
     auto later = std::move(w->later);
     w->later.clear();
-    for (auto& f : later) f();
+    for (auto& f : later) as_running(*f.first, f.second);
 }
 
-void on_engine(std::function<void()> f) {
-    if (t_on_worker) g_worker->later.push_back(std::move(f));
+uint32_t worker_mark() { return g_bodies_pending ? g_worker->tail.load(std::memory_order_relaxed) : 0; }
+bool worker_passed(uint32_t mark) { return !g_bodies_pending || int32_t(g_worker->head.load(std::memory_order_acquire) - mark) >= 0; }
+
+void on_engine(Core& c, std::function<void()> f) {
+    if (t_on_worker) g_worker->later.push_back({&c, std::move(f)});
     else f();
 }
 

@@ -1,0 +1,87 @@
+// The on-chip memories of each core: given at its start, passed on to a later block at its end.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "state.h"
+#include "worker.h"
+
+namespace twin {
+
+static size_t page_up(size_t n) { const size_t p = size_t(sysconf(_SC_PAGESIZE)); return (n + p - 1) / p * p; }
+
+static bool has_memory(CoreKind k, Mem m) {
+    if (!chip_is_a2()) return true;                        // unified core
+    return k == CoreKind::AIC ? m != Mem::UB : m == Mem::UB;
+}
+
+// Memories whose last body the worker has done go to the next block.
+static void reclaim_memory() {
+    for (auto& r : launch().retired)
+        if (r.instance->storage && worker_passed(r.mark)) {
+            launch().free_storage[int(r.instance->core.kind)].push_back(r.instance->storage);
+            r.instance->storage = nullptr;
+        }
+}
+
+static void let_go(Instance& i) {
+    i.core.queues.reset();
+    i.core.board.reset();
+    if (i.storage) launch().free_storage[int(i.core.kind)].push_back(i.storage);
+    i.storage = nullptr;
+}
+
+// When the worker is idle nothing needs the ended cores any more.
+void let_go_retired() {
+    wait_for_bodies();
+    for (auto& r : launch().retired) let_go(*r.instance);
+    launch().retired.clear();
+}
+
+static void give_memory(Instance& i) {
+    if (launch().retired.size() > 64) let_go_retired();
+    else reclaim_memory();
+    const size_t guard = page_up(1);
+    size_t total = guard;
+    for (int m = 1; m < int(Mem::N); ++m) if (has_memory(i.core.kind, Mem(m))) total += page_up(launch().capacity[m]) + guard;
+    auto& pool = launch().free_storage[int(i.core.kind)];
+    if (pool.empty()) {
+        void* p = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED) fatal("OUT_OF_MEMORY", {}, "no memory for the on-chip memories of another block");
+        i.storage = static_cast<uint8_t*>(p);
+        launch().mapped.push_back({p, total});
+    } else {
+        i.storage = pool.back();
+        pool.pop_back();
+    }
+    uint8_t* at = i.storage + guard;
+    for (int m = 1; m < int(Mem::N); ++m) {
+        if (!has_memory(i.core.kind, Mem(m)) || !launch().capacity[m]) continue;
+        const size_t n = page_up(launch().capacity[m]);
+        mprotect(at, n, PROT_READ | PROT_WRITE);
+        // End the memory at the guard page, so that a raw pointer past it is caught.
+        i.core.base[m] = at + n - launch().capacity[m];
+        std::memset(i.core.base[m], 0xCD, launch().capacity[m]);  // what nobody wrote must not look like a result
+        at += n + guard;
+    }
+}
+
+void core_begin(Instance& i) {
+    if (!i.core.board) i.core.board = std::make_shared<Scoreboard>();
+    give_memory(i);
+    i.trace.core = i.core.id;
+    i.trace.block = i.core.block;
+    i.trace.kind = i.core.kind;
+    i.trace.group = int(i.core.block_group);
+    i.trace.sub = int(i.core.sub);
+}
+
+void core_release(Instance& i) {
+    launch().trace.cores.push_back(std::move(i.trace));
+    i.trace = {};
+    if (i.fiber.stack) launch().free_stacks.push_back(i.fiber.stack);
+    i.fiber.stack = nullptr;
+    if (g_bodies_pending) launch().retired.push_back({&i, worker_mark()});
+    else let_go(i);
+}
+
+}  // namespace twin
