@@ -25,7 +25,7 @@ AdvGroup::AdvGroup(const char* api, At at, Undef undef) : api_(api), at_(at) {
 }
 
 void AdvGroup::check(const char* role, const LocalRef& t, uint64_t bytes, uint64_t elements, DType type, const char* count_name) {
-    if (t.mem == Mem::N) return;                             // the engine names it
+    if (t.mem == Mem::N) fatal("OUT_OF_BOUNDS", at_, fmt("%s: %s is a LocalTensor that was never assigned", api_, role), "take it from AllocTensor, DeQue or TBuf::Get first");
     if (t.mem != Mem::UB)
         fatal("WRONG_POSITION", at_, fmt("%s: operand must be a UB tensor (VECIN/VECCALC/VECOUT); %s is %s", api_, role, describe(t).c_str()), "use a tensor of VECIN, VECOUT or VECCALC");
     if (t.addr % kBlock && checks_on())
@@ -211,6 +211,15 @@ void adv_store(DType t, uint8_t* p, int64_t i, double v) {
 
 void adv_load_row(DType t, const uint8_t* p, double* out, int64_t n) {
     if (t == DType::F32) { for (int64_t i = 0; i < n; ++i) out[i] = value<float>(p, i); return; }
+    if (t == DType::F16) {
+        float f[256];
+        for (int64_t i = 0; i < n; i += 256) {
+            const int64_t m = std::min<int64_t>(256, n - i);
+            half_to_float(p + 2 * i, f, m);
+            for (int64_t k = 0; k < m; ++k) out[i + k] = f[k];
+        }
+        return;
+    }
     for (int64_t i = 0; i < n; ++i) out[i] = adv_load(t, p, i);
 }
 

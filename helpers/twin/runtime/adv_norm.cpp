@@ -57,6 +57,8 @@ void norm_check_shape(const NormCall& c) {
     const uint64_t row = c.kind == Norm::Group ? c.channel : s.h;
     if (row * z % kBlock)
         fatal("BAD_PARAMETER", c.at, fmt("%s: last dimension %llu*%u must be a multiple of 32", c.api, ull(row), z), "pad with DataCopyPad");
+    if (c.kind == Norm::Group && c.groups && c.channels % c.groups == 0 && c.channels / c.groups * c.channel != s.h)
+        fatal("BAD_PARAMETER", c.at, fmt("GroupNorm: the tiling has d = %llu, but c / g = %llu / %llu", ull(s.h / c.channel), ull(c.channels), ull(c.groups)), "fill it with GetGroupNormNDTilingInfo");
     if (c.kind == Norm::Group && (!c.groups || c.channels % c.groups))
         fatal("BAD_PARAMETER", c.at, fmt("GroupNorm: %llu channels cannot be split into %llu groups", ull(c.channels), ull(c.groups)), "groupNum divides the number of channels");
     if (c.kind == Norm::Deep && s.h > 2040) fatal("BAD_PARAMETER", c.at, fmt("DeepNorm: H is %llu, at most 2040 is supported", ull(s.h)), "use LayerNorm on alpha * src + gx");
