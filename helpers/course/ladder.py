@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +34,13 @@ class Version:
                 break
             lines.append(line[2:].removeprefix(" "))
         return "\n".join(lines)
+
+    def function(self, name: str) -> str:
+        """One function of the class, with the comment above it, moved to the left edge."""
+        found = re.search(rf"(?:^    //[^\n]*\n)*(?:^    template [^\n]*\n)?^    __aicore__ inline [^\n]*\b{name}\(.*?^    }}$", self.text, re.M | re.S)
+        if not found:
+            raise ValueError(f"There is no function {name} in {self.path.name}.")
+        return textwrap.dedent(found.group(0))
 
     @property
     def code(self) -> str:
