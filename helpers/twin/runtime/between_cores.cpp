@@ -67,7 +67,7 @@ void cross_core_wait(int flag, At at) {
     if (!yield_until([&b, flag] { return !b.arrived[flag].empty(); }, "CrossCoreWaitFlag", at, flag))
         fatal("DEADLOCK", at, fmt("CrossCoreWaitFlag(%d): no core has set this flag", flag));
     learn(b.arrived[flag].front(), false);
-    b.arrived[flag].pop_front();
+    b.arrived[flag].erase(b.arrived[flag].begin());
 }
 
 // ===== SyncAll

@@ -186,7 +186,7 @@ void issue_rows(const CopyCall& c, const CopyRows& r) {
     }
     in.put(m);
     in.body = move_rows;
-    in.detached = m.atomic == Atomic::None && uint64_t(r.rows) * r.len >= 4096;
+    in.detached = m.atomic == Atomic::None;
     if (checks_on() && r.note) note_copy(c, r);
     issue(in);
 }

@@ -158,6 +158,7 @@ static void pad_in(const CopyCall& c, const CopyBlocks& p, const CopyPad& q) {
     in.put(PadMove{c.local.addr, reinterpret_cast<uint64_t>(c.global.ptr), q.is_pad ? q.value : d.pad_value, r.local_pitch, r.global_pitch, r.rows, r.len,
                    static_cast<uint32_t>(left), static_cast<uint32_t>(right), static_cast<uint32_t>(width), c.size, c.local.mem, fill});
     in.body = move_padded;
+    in.detached = true;
     if (checks_on()) {
         check_pitch(c, p, len, static_cast<uint64_t>(p.src_stride), rows);
         note_copy(c, r);

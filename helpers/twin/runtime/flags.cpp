@@ -22,7 +22,7 @@ bool try_wait(int event, int id, At at) {
     Flag& f = b.flags[event][id];
     if (!f.set()) return false;
     join(b.K[int(event_target(event))], f.raised.front());
-    f.raised.pop_front();
+    f.raised.erase(f.raised.begin());
     f.wait_at = at;
     ++f.waits;
     return true;
@@ -138,7 +138,6 @@ void wait_flag(int event, int id, At at, bool from_queue) {
 static void barrier_all(At at) {
     Scoreboard& b = board();
     drain_all();
-    wait_for_bodies();
     for (int p = 1; p < kPipes; ++p)
         if (!b.queue[p].empty()) deadlock(at, "PipeBarrier<PIPE_ALL> waits for every pipe");
     Clock j = b.K[0];

@@ -180,7 +180,8 @@ void perform(const Instr& in, const Clock& issued, uint32_t seq, uint32_t rec) {
         if (dep && rec != uint32_t(-1)) l.running->trace.rec[rec].dep = dep;
     }
     if (!in.body) return;
-    if (in.detached && worker_take(c, in)) return;
+    // Small bodies are not worth a hand-over, unless the worker still has earlier ones to do.
+    if (in.detached && (g_bodies_pending || uint64_t(in.reg[0].n0) * in.reg[0].n1 * in.reg[0].len >= 4096) && worker_take(c, in)) return;
     wait_for_bodies();
     in.body(c, in);
 }

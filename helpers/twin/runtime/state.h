@@ -21,7 +21,7 @@ constexpr int kEvents = 35, kEventIds = 8, kFlagIds = 16;
 // "set twice" is the program order.
 struct Flag {
     bool reserved = false, from_queue = false;
-    std::deque<Clock> raised;    // sets that no wait has taken yet, oldest first
+    std::vector<Clock> raised;   // sets that no wait has taken yet, oldest first
     int issued = 0;         // sets minus waits in program order: a second set in a row is a mistake
     bool set() const { return !raised.empty(); }
     At set_at{}, issued_at{}, wait_at{}, alloc_at{};
@@ -58,7 +58,7 @@ struct Scoreboard {
     // polling: how often the same GM element was read in a row
     const void* polled = nullptr; uint32_t polls = 0;
     // cross-core counters
-    std::deque<Remote> arrived[kFlagIds];
+    std::vector<Remote> arrived[kFlagIds];
     uint32_t cross_sets[kFlagIds] = {}, cross_waits[kFlagIds] = {};
     At cross_at[kFlagIds]{};
 };

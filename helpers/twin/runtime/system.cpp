@@ -93,7 +93,10 @@ void tw_raw_flag(int set, Pipe from, Pipe to, int64_t id, At at) {
     }
     fatal("BAD_PARAMETER", at, fmt("%s: no flag leads from PIPE_%s to PIPE_%s", set ? "set_flag" : "wait_flag", pipe_name(from), pipe_name(to)), "name the pipe that must finish first, then the pipe that waits");
 }
-void tw_pipe_barrier(Pipe p, At at) { pipe_barrier(p, at); }
+void tw_pipe_barrier(Pipe p, At at) {
+    pipe_barrier(p, at);
+    if (p == Pipe::ALL) wait_for_bodies();                 // the kernel may look at memory through a raw pointer now
+}
 void tw_data_sync_barrier(int what, At at) { data_sync_barrier(what, at); }
 void tw_cross_set(int mode, Pipe p, int flag, At at) { cross_core_set(mode, p, flag, at); }
 void tw_cross_wait(int flag, At at) { cross_core_wait(flag, at); }

@@ -177,7 +177,7 @@ void Machine::begin_together() {
         CoreTimer& core = *cores_[size_t(j / kTimedPipes)];
         const Pipe p = Pipe(j % kTimedPipes);
         const CopyCost& c = copy_of(j);
-        const Touch t = l2_.touch(c);
+        const Passage t = l2_.touch(c);
         double work = costs_.occupied(c, core.trace.kind, p, t.hit_bursts, t.miss_bursts);
         if (!c.store && readers_[line_of(c)] >= costs_.same_line_cores) work *= costs_.same_line;
         const double bytes = double(t.hit_bytes + t.miss_bytes);

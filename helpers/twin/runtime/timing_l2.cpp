@@ -23,12 +23,17 @@ void L2::each_line(const CopyCost& c, F f) {
     for (uint32_t i = 0; i < c.rows; ++i) {
         uint64_t lo = c.gm + uint64_t(int64_t(i) * c.row_pitch);
         const uint64_t end = lo + c.row_bytes;
-        while (lo < end) {
-            const uint64_t line = lo / kLine, hi = std::min(end, (line + 1) * kLine);
-            const uint32_t first = uint32_t(lo % kLine / kSector), last = uint32_t((hi - 1) % kLine / kSector);
-            const uint32_t mask = ((2u << last) - 1) & ~((1u << first) - 1);
-            f(page(line / kLines) * kLines + uint32_t(line % kLines), mask, hi - lo);
-            lo = hi;
+        while (lo < end) {                             // page by page, and inside a page line by line
+            const uint64_t key = lo / (kLine * kLines), stop = std::min(end, (key + 1) * kLine * kLines);
+            uint32_t node = page(key) * kLines + uint32_t(lo / kLine % kLines);
+            for (; lo < stop; ++node) {
+                const uint32_t from = uint32_t(lo % kLine);
+                if (from == 0 && stop - lo >= kLine) { f(node, 0xffffu, kLine); lo += kLine; continue; }
+                const uint64_t hi = std::min(stop, lo - from + kLine);
+                const uint32_t first = from / kSector, last = uint32_t((hi - 1) % kLine / kSector);
+                f(node, ((2u << last) - 1) & ~((1u << first) - 1), hi - lo);
+                lo = hi;
+            }
         }
     }
 }
@@ -74,8 +79,8 @@ void L2::use(uint32_t n, bool fresh) {
     }
 }
 
-Touch L2::touch(const CopyCost& c) {
-    Touch t;
+Passage L2::touch(const CopyCost& c) {
+    Passage t;
     const bool bypass = !c.store && !c.cache, evicting = !links_.empty();
     if (bypass) {
         for (uint32_t i = 0; i < c.rows && c.row_bytes; ++i) {

@@ -11,7 +11,7 @@
 
 namespace twin {
 
-struct Touch {
+struct Passage {
     double hit_bursts = 0, miss_bursts = 0;
     uint64_t hit_bytes = 0, miss_bytes = 0;
 };
@@ -28,7 +28,7 @@ public:
     double footprint() const { return double(footprint_); }
     bool fits() const { return footprint() <= capacity_; }
     // One copy passes through the cache.
-    Touch touch(const CopyCost& c);
+    Passage touch(const CopyCost& c);
 
 private:
     static constexpr uint32_t kLines = 1024, kNone = ~0u;   // lines of one page

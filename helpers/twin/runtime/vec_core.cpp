@@ -228,7 +228,7 @@ static void run(const VecCall& call) {
         in.repeats = e.repeats;
         in.elements = uint64_t(e.total) * w.per_unit;
         in.body = vec_run;
-        in.detached = p.contiguous && e.total >= 1024 && c.op != VecOp::ShiftLeft && c.op != VecOp::AddDeqRelu;
+        in.detached = c.op != VecOp::ShiftLeft && c.op != VecOp::AddDeqRelu;
         in.put(p);
         static const char* names2[] = {"dst", "src0", "src1"};
         static const char* names1[] = {"dst", "src", ""};
