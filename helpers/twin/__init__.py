@@ -1,0 +1,1 @@
+"""The host twin: C++ headers and runtime, and what Python knows of them."""
