@@ -1,5 +1,6 @@
 // From a copy call to an instruction.
 #include "copy_core.h"
+#include "stream_copy.h"
 
 #include <cstring>
 
@@ -203,7 +204,8 @@ void move_rows(Core& c, const Instr& in) {
         return;
     }
     if (m.rows == 1 || (m.dst_pitch == m.len && m.src_pitch == m.len)) {
-        std::memmove(dst, src, static_cast<size_t>(m.rows) * m.len);
+        const size_t n = static_cast<size_t>(m.rows) * m.len;
+        if (m.dst_mem == Mem::GM) stream_copy(dst, src, n); else std::memmove(dst, src, n);
         return;
     }
     for (uint32_t b = 0; b < m.rows; ++b) std::memmove(dst + b * m.dst_pitch, src + b * m.src_pitch, m.len);

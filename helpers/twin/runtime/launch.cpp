@@ -15,7 +15,12 @@ bool on(CoreKind k) { return g->running->core.kind == k; }
 const Chip& chip() { return g->chip; }
 static bool a2 = true;                        // asked for at every copy: no look-up by name
 bool chip_is_a2() { return a2; }
-VecCost vec_cost(const char* op, const char* cls) { return chip_vec_cost(g->chip, op, cls); }
+// Names are static strings: their addresses find the row again without comparing text.
+VecCost vec_cost(const char* op, const char* cls) {
+    auto [it, fresh] = g->vec_costs.try_emplace({op, cls});
+    if (fresh) it->second = chip_vec_cost(g->chip, op, cls);
+    return it->second;
+}
 bool checks_on() { return g->spec.checks; }
 bool strict_sync() { return g->spec.strict_sync; }
 int64_t block_num() { return g->spec.blocks; }

@@ -100,6 +100,7 @@ struct LaunchState {
     bool text_cut = false;
     Trace trace;
     std::unordered_map<const void*, uint16_t> op_index, file_index;
+    std::map<std::pair<const char*, const char*>, VecCost> vec_costs;
     std::vector<double> line_cycles;
     std::vector<uint64_t> line_count;
     std::vector<std::string> source_lines;
