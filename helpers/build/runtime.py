@@ -86,7 +86,7 @@ def _keys(compiler: Compiler) -> tuple[tuple[str, ...], dict[Path, str], str]:
 
 
 def _build(folder: Path, keys: dict[Path, str], flags, cache: Cache, compiler: Compiler, progress: Progress | None):
-    total, done, lock = len(keys) + 1, 0, threading.Lock()
+    total, done, lock, digests = len(keys) + 1, 0, threading.Lock(), twin.source_digests()
 
     def step(what: str, finished: int) -> None:
         nonlocal done
@@ -99,6 +99,8 @@ def _build(folder: Path, keys: dict[Path, str], flags, cache: Cache, compiler: C
         def make(scratch: Path):
             out = compiler.run([*flags, f"-I{twin.INCLUDE}", f"-I{twin.RUNTIME}", "-c", source, "-o", scratch / "unit.o"])
             _require(out, f"{source.name} of the twin runtime did not compile with {compiler}")
+            if twin.source_digests()[source] != digests[source]:   # edited while the compiler read it
+                raise SetupError(f"{source.name} or a header of it changed while it was compiled; run the cell again")
         entry = cache.build(keys[source], "object", make, source.name)
         step(source.name, 1)
         return entry / "unit.o"
