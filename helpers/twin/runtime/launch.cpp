@@ -3,6 +3,7 @@
 
 #include "fibers.h"
 #include "hooks.h"
+#include "perf_notes.h"
 #include "races.h"
 #include "worker.h"
 
@@ -229,6 +230,7 @@ void launch_end(LaunchResult& out) {
     let_go_retired();
     worker_stop();
     out.failed = failed();
+    if (!out.failed) perf_notes(g->trace, out.timing);
     if (g->trace.truncated) out.timing.notes.push_back(fmt("the estimate covers the first %zu steps of the kernel", g->record_limit));
     out.findings = std::move(g->findings);
     out.ops = g->trace.ops;

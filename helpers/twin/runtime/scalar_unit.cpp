@@ -21,9 +21,14 @@ bool in_users_text(At at) {
 void charge_line(float cycles, At at) {
     LaunchState& l = launch();
     if (at.line < 0 || at.line > 100000 || !in_users_text(at)) return;
-    if (at.line >= int(l.line_cycles.size())) { l.line_cycles.resize(at.line + 64); l.line_count.resize(at.line + 64); }
+    if (at.line >= int(l.line_cycles.size())) { l.line_cycles.resize(at.line + 64); l.line_count.resize(at.line + 64); l.line_accesses.resize(at.line + 64); }
     l.line_cycles[at.line] += cycles;
     ++l.line_count[at.line];
+}
+
+static void count_access(At at) {
+    LaunchState& l = launch();
+    if (in_users_text(at) && at.line >= 0 && at.line < int(l.line_accesses.size())) ++l.line_accesses[at.line];
 }
 
 void charge(float cycles, At at) {
@@ -124,6 +129,7 @@ void* scalar_access(const LocalRef& t, uint64_t offset, uint32_t bytes, bool wri
     Core& c = core();
     Scoreboard& b = board();
     charge(write ? 10.f : 12.f, at);
+    count_access(at);
     const uint64_t lo = t.addr + offset, hi = lo + bytes;
     const bool fits = offset + bytes <= t.bytes;
     if (fits && launch().spec.checks) {
@@ -191,6 +197,7 @@ void* scalar_access(const LocalRef& t, uint64_t offset, uint32_t bytes, bool wri
 void scalar_gm(const void* p, uint32_t bytes, bool write, At at, const char* op) {
     Scoreboard& b = board();
     const uint64_t lo = reinterpret_cast<uint64_t>(p), hi = lo + bytes;
+    count_access(at);
     settle(Mem::GM, lo, hi, write, at);
     wait_for_bodies();
     if (!write && b.polled == p) { if (++b.polls % 64 == 0) give_way(); } else { b.polled = write ? nullptr : p; b.polls = 0; }

@@ -102,7 +102,7 @@ struct LaunchState {
     std::unordered_map<const void*, uint16_t> op_index, file_index;
     std::map<std::pair<const char*, const char*>, VecCost> vec_costs;
     std::vector<double> line_cycles;
-    std::vector<uint64_t> line_count;
+    std::vector<uint64_t> line_count, line_accesses;   // charges, and single elements among them
     std::vector<std::string> source_lines;
     std::map<uint64_t, Remote> published;
     std::map<std::tuple<int, int, int>, std::map<int, std::deque<Remote>>> arrivals;  // (mode, group, id) -> core -> snapshots
