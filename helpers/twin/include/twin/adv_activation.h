@@ -42,7 +42,7 @@ namespace AscendC {
 // ---- Sigmoid
 // dst = 1 / (1 + e^-src)
 // limits: half, float; dst is not src; needs workspace of GetSigmoidMaxMinTmpSize
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_ACT1(Sigmoid, TWIN_ACT_TMP, sharedTmpBuffer, TWIN_ACT_COUNT, calCount)
 TWIN_ACT1(Sigmoid, TWIN_ACT_TMP, sharedTmpBuffer, , srcTensor.GetSize())
 TWIN_ACT1(Sigmoid, , , TWIN_ACT_COUNT, calCount)
@@ -51,13 +51,13 @@ TWIN_ACT1(Sigmoid, , , , srcTensor.GetSize())
 // ---- Silu
 // dst = src / (1 + e^-src)
 // limits: half, float; dst is not src
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_ACT1(Silu, , , TWIN_ACT_COUNT, calCount)
 
 // ---- Swish
 // dst = src / (1 + e^(-scalarValue * src)): the scalar is beta itself
 // limits: half, float; dst is not src
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 template <typename T, bool isReuseSource = false>
 inline void Swish(const LocalTensor<T>& dstLocal, const LocalTensor<T>& srcLocal, const uint32_t dataSize, const T scalarValue, TWIN_ACT_AT) {
     TWIN_ACT_FLOATS(Swish);
@@ -73,19 +73,19 @@ inline void Swish(const LocalTensor<T>& dstLocal, const LocalTensor<T>& srcLocal
 // ---- Gelu
 // dst = src / (1 + exp(-1.59576912 * (src + 0.044715 * src^3)))
 // limits: half, float; dst may be src; needs workspace of GetGeluMinTmpSize
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_GELU(Gelu, , )
 TWIN_GELU(Gelu, TWIN_ACT_TMP, sharedTmpBuffer)
 // ---- FasterGelu
 // dst = src / (1 + exp(-1.702 * src))
 // limits: as Gelu
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_GELU(FasterGelu, , )
 TWIN_GELU(FasterGelu, TWIN_ACT_TMP, sharedTmpBuffer)
 // ---- FasterGeluV2
 // dst = src * (sgn(src) * (0.5 - 0.1444 * (min(0.7071 * |src|, 1.769) - 1.769)^2) + 0.5)
 // limits: as Gelu
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_GELU(FasterGeluV2, , )
 TWIN_GELU(FasterGeluV2, TWIN_ACT_TMP, sharedTmpBuffer)
 
@@ -100,7 +100,7 @@ TWIN_GELU(FasterGeluV2, TWIN_ACT_TMP, sharedTmpBuffer)
 // ---- SwiGLU
 // dst = src0 * src1 / (1 + e^(-beta * src1))
 // limits: half, float; dst is neither source; needs workspace of GetSwiGLUMaxMinTmpSize
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_GATED(SwiGLU, TWIN_ACT_FLOATS(SwiGLU), TWIN_BETA, scalarValue, TWIN_ACT_TMP, sharedTmpBuffer, TWIN_ACT_COUNT, calCount)
 TWIN_GATED(SwiGLU, TWIN_ACT_FLOATS(SwiGLU), TWIN_BETA, scalarValue, TWIN_ACT_TMP, sharedTmpBuffer, , srcTensor0.GetSize())
 TWIN_GATED(SwiGLU, TWIN_ACT_FLOATS(SwiGLU), TWIN_BETA, scalarValue, , , TWIN_ACT_COUNT, calCount)
@@ -108,7 +108,7 @@ TWIN_GATED(SwiGLU, TWIN_ACT_FLOATS(SwiGLU), TWIN_BETA, scalarValue, , , , srcTen
 // ---- GeGLU
 // dst = src0 * Gelu(src1)
 // limits: half, float; dst is neither source; needs workspace of GetGeGLUMaxMinTmpSize
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_GATED(GeGLU, TWIN_ACT_FLOATS(GeGLU), , 1, TWIN_ACT_TMP, sharedTmpBuffer, TWIN_ACT_COUNT, calCount)
 TWIN_GATED(GeGLU, TWIN_ACT_FLOATS(GeGLU), , 1, TWIN_ACT_TMP, sharedTmpBuffer, , srcTensor0.GetSize())
 TWIN_GATED(GeGLU, TWIN_ACT_FLOATS(GeGLU), , 1, , , TWIN_ACT_COUNT, calCount)

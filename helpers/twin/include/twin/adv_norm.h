@@ -70,7 +70,7 @@ namespace AscendC {
 // ---- RmsNorm
 // dst = gamma * src / sqrt(mean of src^2 over the row + epsilon)
 // limits: half, float; dst may be src, not gamma; shapes come from the tiling of GetRmsNormTilingInfo
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_RMS(, )
 TWIN_RMS(TWIN_NORM_TMP, sharedTmpBuffer)
 
@@ -117,7 +117,7 @@ TWIN_RMS(TWIN_NORM_TMP, sharedTmpBuffer)
 // ---- LayerNorm
 // output = gamma * (inputX - mean) / sqrt(variance + epsilon) + beta over the last axis; mean and variance are outputs too
 // limits: half, float; B-S-H form: output may be inputX; A-R form (gamma type first): float mean and 1 / standard deviation
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_LAYER(, )
 TWIN_LAYER(TWIN_NORM_TMP, sharedTmpBuffer)
 TWIN_LAYER_AR(, )
@@ -146,7 +146,7 @@ TWIN_LAYER_AR(TWIN_NORM_TMP, sharedTmpBuffer)
 // ---- DeepNorm
 // dst = LayerNorm(alpha * src + gx); mean and, under the name rstd, the variance of that sum are outputs too
 // limits: half, float; H <= 2040; beta comes before gamma; dst may be src with isReuseSrc only
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_DEEP(, )
 TWIN_DEEP(TWIN_NORM_TMP, sharedTmpBuffer)
 
@@ -178,7 +178,7 @@ TWIN_DEEP(TWIN_NORM_TMP, sharedTmpBuffer)
 // ---- Normalize
 // outputRstd = 1 / sqrt(variance + epsilon); output = gamma * (inputX - mean) * rstd + beta with the given mean and variance
 // limits: half, float; float statistics; gamma and beta at least as precise as inputX; output is not inputX
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_NORMALIZE(, )
 TWIN_NORMALIZE(TWIN_NORM_TMP, sharedTmpBuffer)
 
@@ -203,7 +203,7 @@ TWIN_NORMALIZE(TWIN_NORM_TMP, sharedTmpBuffer)
 // ---- BatchNorm
 // output[b] = gamma[b] * (inputX[b] - mean) / sqrt(variance + epsilon) + beta[b]; mean and variance over the B axis
 // limits: half, float; gamma and beta have B elements; output may be inputX
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_BATCH(, )
 TWIN_BATCH(TWIN_NORM_TMP, sharedTmpBuffer)
 
@@ -229,8 +229,8 @@ TWIN_BATCH(TWIN_NORM_TMP, sharedTmpBuffer)
     }
 // ---- GroupNorm
 // output = gamma[c] * (inputX - mean) / sqrt(variance + epsilon) + beta[c]; mean and variance of every group of channels
-// limits: half, float; inputX is N, C, H, W with H * W a multiple of 32 B
-// pipe: V
+// limits: half, float; inputX is N, C, H, W with H * W a multiple of 32 B; not on the inference chip
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_GROUP(, )
 TWIN_GROUP(TWIN_NORM_TMP, sharedTmpBuffer)
 

@@ -27,7 +27,7 @@ struct LayerNormGradShapeInfo { DataFormat dataFormat = DataFormat::ND; };
 // ---- LayerNormGrad
 // outputPdX = gradient with respect to inputX of a LayerNorm whose output has the gradient inputDy; resForGamma = normalised inputX
 // limits: half, float; outputs may lie where inputs are
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_LAYER_GRAD(, )
 TWIN_LAYER_GRAD(TWIN_NORM_TMP, sharedTmpBuffer)
 

@@ -93,7 +93,7 @@ namespace AscendC {
 // ---- SoftMax
 // dst = exp(src - max) / sum in every row; max and sum hold one 32-byte block per row
 // limits: half, float, or half with float max and sum; dst may be src; needs workspace of GetSoftMaxMinTmpSize
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_SOFTMAX_HEAD(typename T) TWIN_SOFTMAX_STATS(SoftMax, Plain, T, T, sum, max, , )
 TWIN_SOFTMAX_HEAD(typename T) TWIN_SOFTMAX_STATS(SoftMax, Plain, T, T, sum, max, TWIN_TMP, sharedTmpBuffer)
 TWIN_SOFTMAX_HEAD(typename T) TWIN_SOFTMAX_STATS(SoftMax, Plain, half, float, sum, max, , )
@@ -113,7 +113,7 @@ TWIN_SOFTMAX_BARE(TWIN_TMP, sharedTmpBuffer)
 // ---- SimpleSoftMax
 // dst = exp(src - inMax) / inSum with the given max and sum of every row
 // limits: as SoftMax; one 32-byte block per row in inMax and inSum, all lanes equal
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_SOFTMAX_HEAD(typename T) TWIN_SOFTMAX_STATS(SimpleSoftMax, Simple, T, T, in_sum, in_max, , )
 TWIN_SOFTMAX_HEAD(typename T) TWIN_SOFTMAX_STATS(SimpleSoftMax, Simple, T, T, in_sum, in_max, TWIN_TMP, sharedTmpBuffer)
 TWIN_SOFTMAX_HEAD(typename T) TWIN_SOFTMAX_STATS(SimpleSoftMax, Simple, half, float, in_sum, in_max, , )
@@ -140,7 +140,7 @@ TWIN_SOFTMAX_HEAD(typename T) TWIN_SOFTMAX_STATS(SimpleSoftMax, Simple, half, fl
 // ---- SoftmaxFlash
 // SoftMax; with isUpdate it joins the result of earlier columns: dst and expMax are divided by the new sum
 // limits: as SoftMax, ND only; older than SoftmaxFlashV2
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_FLASH_HEAD TWIN_SOFTMAX_FLASH(SoftmaxFlash, Flash, T, T, SOFTMAX_DEFAULT_CFG, false, TWIN_UPDATE, , )
 TWIN_FLASH_HEAD TWIN_SOFTMAX_FLASH(SoftmaxFlash, Flash, T, T, SOFTMAX_DEFAULT_CFG, false, TWIN_UPDATE, TWIN_TMP, sharedTmpBuffer)
 TWIN_FLASH_HEAD TWIN_SOFTMAX_FLASH(SoftmaxFlash, Flash, half, float, SOFTMAX_DEFAULT_CFG, false, TWIN_UPDATE, , )
@@ -150,7 +150,7 @@ TWIN_FLASH_HEAD TWIN_SOFTMAX_FLASH(SoftmaxFlash, Flash, half, float, SOFTMAX_DEF
 // ---- SoftmaxFlashV2
 // dst = exp(src - max), not divided; with isUpdate max, expSum and expMax = exp(inMax - max) carry earlier columns along
 // limits: as SoftMax; first call of a row with isUpdate = false
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_FLASH2_HEAD TWIN_SOFTMAX_FLASH(SoftmaxFlashV2, FlashV2, T, T, config, isDataFormatNZ, , , )
 TWIN_FLASH2_HEAD TWIN_SOFTMAX_FLASH(SoftmaxFlashV2, FlashV2, T, T, config, isDataFormatNZ, , TWIN_TMP, sharedTmpBuffer)
 TWIN_FLASH2_HEAD TWIN_SOFTMAX_FLASH(SoftmaxFlashV2, FlashV2, half, float, config, isDataFormatNZ, , , )
@@ -200,8 +200,8 @@ TWIN_FLASH2_MAX(TWIN_TMP, sharedTmpBuffer)
     }
 // ---- SoftmaxFlashV3
 // SoftmaxFlashV2 on rows shifted by their means, for half scores of long sequences
-// limits: T half, U float; K >= 512 and a multiple of 64, M a multiple of 8, no padding, splitMeanCnt 8
-// pipe: V
+// limits: T half, U float; K >= 512 and a multiple of 64, M a multiple of 8, no padding, splitMeanCnt 8; not on the inference chip
+// pipe: V; the device approximates, here every result is rounded once
 TWIN_FLASH3(, )
 TWIN_FLASH3(TWIN_TMP, sharedTmpBuffer)
 
@@ -216,7 +216,7 @@ TWIN_FLASH3(TWIN_TMP, sharedTmpBuffer)
 // ---- SoftmaxGrad
 // dst = (grad - d) * src with d = sum of grad * src over the row; isFront: only d, one 32-byte block per row
 // limits: half, float; dst may be src
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 #define TWIN_GRAD_KIND isFront ? twin::SoftmaxKind::GradFront : twin::SoftmaxKind::Grad
 #define TWIN_FRONT bool isFront = false TWIN_COMMA_
 template <typename T, bool isReuseSource = false, bool isDataFormatNZ = false, bool isBasicBlock = false> TWIN_SOFTMAX_GRAD(SoftmaxGrad, TWIN_GRAD_KIND, isDataFormatNZ, TWIN_FRONT, , )
@@ -224,14 +224,14 @@ template <typename T, bool isReuseSource = false, bool isDataFormatNZ = false, b
 // ---- SoftmaxGradFront
 // dst = sum of grad * src over the row, one 32-byte block per row
 // limits: half, float
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 template <typename T, bool isBasicBlock = false, bool isDataFormatNZ = false> TWIN_SOFTMAX_GRAD(SoftmaxGradFront, twin::SoftmaxKind::GradFront, isDataFormatNZ, , , )
 template <typename T, bool isBasicBlock = false, bool isDataFormatNZ = false> TWIN_SOFTMAX_GRAD(SoftmaxGradFront, twin::SoftmaxKind::GradFront, isDataFormatNZ, , TWIN_TMP, sharedTmpBuffer)
 
 // ---- LogSoftMax
 // dst = log10(SoftMax(src)): base ten
 // limits: half, float; dst is not src; always with sharedTmpBuffer
-// pipe: V
+// pipe: V; the device approximates, here every result is rounded once
 template <typename T, bool isReuseSource = false, bool isDataFormatNZ = false>
 inline void LogSoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& sum, const LocalTensor<T>& max, const LocalTensor<T>& src,
                        const LocalTensor<uint8_t>& sharedTmpBuffer, const LogSoftMaxTiling& tiling, const SoftMaxShapeInfo& info = {}, twin::At at = twin::At::here()) {

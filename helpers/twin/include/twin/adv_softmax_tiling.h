@@ -47,7 +47,7 @@ struct SoftMaxShapeInfo { uint32_t srcM = 0, srcK = 0, oriSrcM = 0, oriSrcK = 0;
 
 // ---- SoftMaxFlashV2TilingFunc
 // tiling of SoftmaxFlashV2, made in the kernel
-// limits: type sizes of src and of max/sum in bytes; may be a constant expression
+// limits: type sizes of src and of max/sum in bytes; may be a constant expression; approximates the vendor's figures
 // pipe: S
 constexpr SoftMaxTiling SoftMaxFlashV2TilingFunc(const SoftMaxShapeInfo& shapeInfo, const uint32_t dataTypeSize1, const uint32_t dataTypeSize2,
                                                  const uint32_t localWorkSpaceSize, const bool isUpdate = false, const bool /*isBasicBlock*/ = false,
