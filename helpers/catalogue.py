@@ -40,8 +40,8 @@ def pages() -> dict[str, Page]:
 
 def page(code: str) -> Page:
     """The page of one code; LookupError names the nearest when there is none."""
-    found = pages().get(code)
+    found = pages().get(code) if isinstance(code, str) else None
     if found is None:
-        near = difflib.get_close_matches(code, pages(), 1)
+        near = difflib.get_close_matches(str(code).upper(), pages(), 1)
         raise LookupError(f"There is no finding code {code!r}." + (f" Did you mean {near[0]}?" if near else ""))
     return found

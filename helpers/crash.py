@@ -19,6 +19,8 @@ def explain(job: Job, outcome: Outcome) -> Finding | None:
     block, line, op = outcome.live
     exact = _line_of(job, outcome.crash.frames) if outcome.crash else None
     line = exact or line or None
+    if line and not job.first_line <= line < job.first_line + len(job.source.splitlines()):
+        line = None             # it was in generated code, or in a header
     # The runner leaves a finding without words when it could still ask the engine which block was running.
     block = next((f["block"] for f in outcome.result.get("findings", ()) if not f["message"]), block)
     block = block if block >= 0 else None

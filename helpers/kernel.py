@@ -21,6 +21,7 @@ from .errors import CompileError, Finding, WorkbookError, with_source
 
 TARGETS = ("auto", "host", "npu")
 _MAX_BLOCKS = 65535
+_OPTIONS = ("checks", "schedule", "seed", "timeout", "memory_mb", "tiling_key")
 _KERNEL_TYPES = ("AIV", "AIC", "MIX AIV 1:0", "MIX AIC 1:0", "MIX 1:1", "MIX 1:2", "AICORE", "VECTORCORE", "MIX AICORE", "MIX VECTORCORE")
 
 
@@ -34,6 +35,10 @@ def compile(source, *, name: str | None = None, chip: str = DEFAULT, target: str
     auto_sync: the device compiler orders V→V and scalar access on AIV by itself; False reports those hazards too.
     """
     text, label, folder = _read(source)
+    if isinstance(include, (str, os.PathLike)):
+        include = (include,)
+    if not isinstance(defines, (dict, type(None))):
+        raise TypeError(f'defines is a dict such as {{"N": 4}}, not {type(defines).__name__}')
     return build(text, label=label, name=name, chip=chip, target=target, include=include, defines=defines,
                  tiling="" if tiling is None else _read(tiling)[0], auto_sync=auto_sync, folder=folder)
 
@@ -147,6 +152,8 @@ class Kernel:
         _one_of("schedule", schedule, ("eager", "lazy"))
         _positive("timeout", timeout)
         _positive("memory_mb", memory_mb)
+        _whole("seed", seed)
+        _whole("tiling_key", tiling_key)
         if isinstance(args, np.ndarray) or not isinstance(args, (tuple, list)):
             raise argument_error("HOST_ARGUMENT", "launch takes the kernel's arguments as one tuple.", "kernel.launch(8, (x, y, z))")
         buffers, values, nulls = arguments.bind(self.signature, args)
@@ -195,7 +202,12 @@ class Launcher:
     kernel: Kernel
     blocks: int
 
-    def __call__(self, *args) -> runs.Run:
+    def __call__(self, *args, **options) -> runs.Run:
+        if options:
+            first, value = next(iter(options.items()))
+            raise argument_error("HOST_ARGUMENT", f"{self!r}(…) takes the kernel's arguments in their order and no {first}=.",
+                                 f"Options go through launch: {self.kernel.name}.launch({self.blocks}, (x, y, …), checks=\"off\")."
+                                 if first in _OPTIONS else "Leave the name away: arguments are positional, as in the kernel.")
         return self.kernel.launch(self.blocks, args)
 
     def __repr__(self) -> str:
@@ -217,8 +229,13 @@ def _one_of(name: str, value, known: tuple[str, ...]) -> None:
 
 
 def _positive(name: str, value) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not value > 0:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 < value < 2**40:
         raise argument_error("HOST_ARGUMENT", f"{name}={value!r} is not a positive number.", f"{name}={'30.0' if name == 'timeout' else '4096'}")
+
+
+def _whole(name: str, value) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 0 <= value < 2**64:
+        raise argument_error("HOST_ARGUMENT", f"{name}={value!r} is not a whole number from 0 to 2**64 - 1.", f"{name}=0")
 
 
 def _not_started(error: str, job: launch.Job) -> Finding:

@@ -113,7 +113,7 @@ def _converse(channel: Channel, job: Job, placement: Placement) -> Outcome:
             placement.collect(outcome.result.get("written", []))
             reuse = answer == b"D"
             if not reuse:
-                outcome.exit_code = runner.end(kill=not answer and how == TIMEOUT)
+                outcome.exit_code = runner.end(kill=how == TIMEOUT)
             return outcome
         finally:
             if reuse:

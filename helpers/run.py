@@ -75,23 +75,33 @@ class Run:
         return ", ".join([f"{self.name}: {blocks}, {self.time_us:.2f} us {self.origin}", *seen])
 
     # ---- views: plain functions of this run, loaded when first asked for
-    def timeline(self, *args, **options):
+
+    def timeline(self, start=None, end=None, **options):
+        """What every pipe did when.
+
+        start, end: range in us. blocks: a block number, a list, or "all". pipes: for example ["MTE2", "V"].
+        flags=True: also SetFlag and WaitFlag. labels=False: no names in the bars. width: in inches.
+        """
         from .views.timeline import timeline
-        return timeline(self, *args, **options)
+        return timeline(self, start, end, **options)
 
     def report(self):
+        """Time, the pipe that sets it, pipes, bytes, findings and performance notes as a table."""
         from .views.report import report
         return report(self)
 
     def roofline(self, **options):
+        """Operations per byte of GM traffic under the roofs of the chip. ops: how many operations the kernel does."""
         from .views.roofline import roofline
         return roofline(self, **options)
 
     def ub_map(self, **options):
+        """Which buffer lies where in UB, and when. block: which block. mem: "UB", "L1", … start, end: range in us."""
         from .views.ub_map import ub_map
         return ub_map(self, **options)
 
     def hot_lines(self, top: int | None = None):
+        """Cycles beside every line of the kernel. top: only the n most expensive lines."""
         from .views.hot_lines import hot_lines
         return hot_lines(self, top)
 

@@ -52,12 +52,21 @@ class Runner:
         """Ends and reaps the process; nothing of it is left."""
         self.socket.close()
         if kill:
-            self.process.kill()
+            self._kill_all()
         try:
             return self.process.wait(5)
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()
+
+
+    def _kill_all(self) -> None:
+        """The process and whatever the kernel has started in its session. It is not reaped yet: the number is still its own."""
+        if self.process.returncode is None:
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                self.process.kill()
 
 
 class Quiet:

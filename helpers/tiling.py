@@ -53,7 +53,9 @@ class TilingStruct:
     _dtype: np.dtype = np.dtype([])
     _nested: dict = {}
 
-    def __init__(self, **values):
+    def __init__(self, /, *unnamed, **values):
+        if unnamed:
+            raise TilingError(f"{type(self).__name__} takes its values by name: {type(self).__name__}({self._layout[0].name}=…).")
         object.__setattr__(self, "_data", np.zeros((), self._dtype))
         for name, value in values.items():
             setattr(self, name, value)
@@ -134,7 +136,7 @@ def tiling_struct(source, name: str) -> type[TilingStruct]:
         near = difflib.get_close_matches(name, declared, 1)
         raise TilingError(f"There is no struct {name} in this text. " + (f"Did you mean {near[0]}?" if near else "Structs here: " + (", ".join(here) or "none") + "."))
     if not wanted.fields and not wanted.bases:
-        raise TilingError(f"{wanted.name} has no fields.")
+        raise TilingError(f"{wanted.name} has no fields (a field ends with a semicolon).")
     found = layouts.layouts(text, wanted, declared, label, folder)
     return _class(wanted.name, found, {}, label)
 

@@ -153,6 +153,14 @@ MISTAKES = {   # line: (code, words of the message, words of the hint)
     "a.SetVal(0, 1);": ("COMPILE", "SetVal", ""),
     "g.SetGlobalBuffer(x, n);": ("COMPILE", "SetGlobalBuffer GM_ADDR", "(__gm__ half*)"),
     "a[0] = 3;": ("COMPILE", "", "SetValue"),
+    "half w = a[0];": ("COMPILE", "LocalTensor<half> half", "GetValue"),
+    "auto w = q.DeQue();": ("COMPILE", "DeQue() element type", "DeQue<half>()"),
+    "TQue<VECIN, 1> w;": ("COMPILE", "VECIN", "TPosition::VECIN"),
+    "TQue<TPosition::VECIN> w;": ("COMPILE", "template arguments", "TQue<TPosition::VECIN, 1>"),
+    "Cast(d, a, CAST_NONE, n);": ("COMPILE", "CAST_NONE", "RoundMode::CAST_NONE"),
+    "Cast(d, a, n);": ("COMPILE", "Cast", ""),
+    "class P { void f() {} }; P w; w.f();": ("COMPILE", "private", "public:"),
+    "std::cout << 3;": ("UNSUPPORTED_API", "std::cout", "printf"),
     "int z = undefinedThing;": ("COMPILE", "undefinedThing not declared", ""),
     "int z = 3": ("COMPILE", "; is missing", ""),
     "if (n > 3) {": ("COMPILE", "never closed", "}"),
@@ -171,6 +179,29 @@ def test_mistake_is_explained_at_its_line(line, each_compiler):
     assert (finding.code, finding.line, finding.source.strip()) == (code, LINE, line)
     assert all(w in finding.message for w in words.split()), finding.message
     assert hint in finding.hint, finding.hint
+
+
+def test_forms_of_a_call_on_tensors_are_those_for_tensors():
+    hint = failure(with_line("Cast(d, a, n);")).findings[0].hint
+    assert "Cast(LocalTensor" in hint and "Cast(float)" not in hint
+
+
+def test_class_without_its_semicolon():
+    text = '#include "kernel_operator.h"\nclass A { int a; }\nextern "C" __global__ __aicore__ void k(GM_ADDR x) {}\n'
+    finding = failure(text).findings[0]
+    assert ";" in finding.message + finding.hint, finding
+
+
+def test_kernel_named_like_an_api_call():
+    assert builder.build(KERNEL.replace("void k(", "void Add(").replace("// here", "Add(a, b, b, n);")).entries[0].name == "Add"
+
+
+def test_include_as_one_folder(tmp_path):
+    (tmp_path / "own.h").write_text("#define OWN 3\n")
+    text = KERNEL.replace("using", '#include "own.h"\nusing').replace("// here", "n = OWN;")
+    assert hp.compile(text, include=str(tmp_path)).name == hp.compile(text, include=tmp_path).name == "k"
+    with pytest.raises(TypeError, match="defines is a dict"):
+        hp.compile(text, include=tmp_path, defines=["N=3"])
 
 
 def test_error_inside_the_learners_template_points_into_it(each_compiler):

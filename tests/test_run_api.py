@@ -181,6 +181,11 @@ def test_options_of_launch(add, data):
     for options in (dict(checks="some"), dict(schedule="late"), dict(timeout=0), dict(timeout="1"), dict(memory_mb=-1)):
         found = error_of(lambda options=options: add.launch(8, (x, y, z, N), **options)).findings[0]
         assert found.code == "HOST_ARGUMENT" and next(iter(options)) in found.message
+    for options in (dict(seed="x"), dict(tiling_key=1.5), dict(seed=-1), dict(tiling_key=2**64), dict(timeout=float("inf")), dict(memory_mb=float("nan"))):
+        found = error_of(lambda options=options: add.launch(8, (x, y, z, N), **options)).findings[0]
+        assert found.code == "HOST_ARGUMENT" and next(iter(options)) in found.message
+    assert "add_custom.launch(8, " in str(error_of(lambda: add[8](x, y, z, N, checks="off")))
+    assert "positional" in str(error_of(lambda: add[8](x, y, z, n=N)))
     assert "one tuple" in str(error_of(lambda: add.launch(8, x)))
     assert "add_custom[8](…)" in str(error_of(lambda: add(x, y, z, N)))
 

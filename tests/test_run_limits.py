@@ -154,6 +154,35 @@ def test_endless_loop_ends_at_the_timeout_with_its_line(kernels, clean):
     assert "before the loop" in error.stdout
 
 
+EMPTY_LOOP = '''#include "kernel_operator.h"
+extern "C" __global__ __aicore__ void forever(GM_ADDR x) { while (true) {} }
+'''
+
+
+def test_timeout_names_no_line_that_the_text_does_not_have(clean):
+    kernel = hp.compile(EMPTY_LOOP)
+    with pytest.raises(hp.KernelError) as caught:
+        kernel.launch(1, (np.zeros(8, np.float32),), timeout=0.3)
+    assert caught.value.findings[0].line in (None, 2)
+
+
+STARTER = '''#include "kernel_operator.h"
+#include <unistd.h>
+extern "C" __global__ __aicore__ void starter(GM_ADDR x) { fork(); for (;;) pause(); }
+'''
+
+
+def test_timeout_ends_what_the_kernel_has_started(clean):
+    kernel = hp.compile(STARTER)
+    known = {p.pid for p in psutil.process_iter()}
+    with pytest.raises(hp.KernelError, match="TIMEOUT"):
+        kernel.launch(1, (np.zeros(8, np.float32),), timeout=0.3)
+    runner = str(kernel.built.runtime.runner)
+    left = [p for p in psutil.process_iter(["cmdline", "status"]) if p.pid not in known and p.info["status"] != "zombie"
+            and p.ppid() == 1 and (p.info["cmdline"] or [""])[0] == runner]
+    assert not psutil.wait_procs(left, 2)[1]
+
+
 def test_endless_recursion(kernels, clean):
     found, _, _ = fail(kernels["recursive"])
     assert found.code == "CRASH" and "calls itself" in found.message

@@ -113,6 +113,15 @@ def test_wrong_name_and_wrong_source():
         hp.tiling_struct("add_tiling.h", "AddTiling")
     with pytest.raises(TypeError):
         hp.tiling_struct(3, "T")
+    with pytest.raises(TilingError, match="semicolon"):
+        hp.tiling_struct("struct T { int a };", "T")
+
+
+def test_values_are_given_by_name():
+    T = hp.tiling_struct("struct T { int n; int self; };", "T")
+    with pytest.raises(TilingError, match=r"T\(n="):
+        T(3)
+    assert T(self=3).self == 3
 
 
 def test_the_kernel_reads_what_python_wrote():

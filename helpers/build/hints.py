@@ -60,6 +60,17 @@ def _names(_digest: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4)
+def _enumerators(_digest: str) -> dict[str, str]:
+    """Enumerator to enum class, first one first: VECIN is one of TPosition."""
+    found: dict[str, str] = {}
+    for header in sorted(twin.INCLUDE.rglob("*.h")):
+        for name, body in re.findall(r"\benum class (\w+)[^{};]*\{([^}]*)\}", header.read_text(errors="replace")):
+            for word in re.findall(r"(?:^|,)\s*([A-Za-z_]\w*)", re.sub(r"//[^\n]*", "", body)):
+                found.setdefault(word, name)
+    return found
+
+
+@lru_cache(maxsize=4)
 def _header_words(_digest: str) -> frozenset:
     return frozenset(w for header in twin.INCLUDE.rglob("*.h") for w in re.findall(r"\b[A-Za-z]\w{2,}", header.read_text(errors="replace")))
 
@@ -103,6 +114,9 @@ def _unknown(match, notes, source):
     if name in api_names() and not _GLOBAL.match(name):
         return Explained("COMPILE", f"{name} is not known here: it lives in namespace AscendC.",
                          f"Write AscendC::{name}, or put using namespace AscendC; after the includes.")
+    enum = _enumerators(twin.header_digest()).get(name)
+    if enum:
+        return Explained("COMPILE", f"{name} is not declared here: it belongs to {enum}.", f"Write {enum}::{name}.")
     near = _nearest(name)
     if re.search(rf"\b{re.escape(name)}\s*(?:<[^;]*>)?\s*\(", source) and name[:1].isupper():
         return Explained("UNSUPPORTED_API", f"{name} is not a function the twin knows.",
@@ -138,6 +152,8 @@ def _no_match(match, notes, source):
     call = match["call"]
     name, types = _called(call)
     notes = [plain(n) for n in notes]
+    if re.search(rf"\b{re.escape(name)}\s*\(\s*\)", source) and any(re.search("couldn't (?:deduce|infer) template", n) for n in notes):
+        return Explained("COMPILE", f"{name}() does not say of which element type.", f"Name it: {name}<half>(), or another type.")
     if name.startswith("DataCopy") and (sum("GlobalTensor" in t for t in types[:2]) == 2 or (not types and _both_global(source, notes))):
         return Explained("WRONG_POSITION", f"{name} from GM to GM: both operands are GlobalTensor, and there is no such path.",
                          "Stage the data in UB: copy GM -> LocalTensor, then LocalTensor -> GM.")
@@ -155,6 +171,8 @@ def _no_match(match, notes, source):
             return Explained("COMPILE", "SetGlobalBuffer takes an address of the tensor's element type, and this is a plain GM_ADDR.",
                              "Cast it: SetGlobalBuffer((__gm__ half*)x, n), with the element type of the tensor.")
     forms = list(dict.fromkeys(f for f in (_form(n, name) for n in notes) if f))
+    if types and "Tensor" in types[0]:       # of an overloaded name the forms for tensors are meant
+        forms = [f for f in forms if "Tensor" in f] or forms
     counts = sorted({int(c) for n in notes for c in re.findall(r"requires(?: at least)? (\d+) argument", n)})
     if forms:
         hint = "It can be called as " + " or ".join(sorted(forms, key=len)[:2]) + "."
@@ -227,6 +245,8 @@ def _expected(match, notes, source):
     what, where = match["what"], match["where"] or ""
     if "end of input" in where or what == "'}'":
         return Explained("COMPILE", "The text ends inside an open { block.", "Close every { with a }; the editor shows pairs when the cursor is on one.")
+    if match[0].endswith("before string constant"):
+        return Explained("COMPILE", 'Something above extern "C" is not finished.', "A class or struct ends with }; : look for a missing ; after its }.")
     if what == "';'" or "';' before" in match[0]:
         return Explained("COMPILE", "A ; is missing here.", "End the statement with ;")
     return Explained("COMPILE", _sentence(plain(match[0])), "")
@@ -244,7 +264,17 @@ def _no_header(match, notes, source):
     return Explained("COMPILE", f"The header {match['name']} was not found.", "Give its folder with include=[…], or check the name.")
 
 
+def _private(match, notes, source):
+    return Explained("COMPILE", f"{plain(match['name'])} is private.", "The members of a class are private up to the line public: ; put it above this one.")
+
+
+def _queue_arguments(match, notes, source):
+    return Explained("COMPILE", _sentence(plain(match[0])), "A queue has a position and a depth: TQue<TPosition::VECIN, 1>." if "TQue" in source else "")
+
+
 def _convert(match, notes, source):
+    if re.fullmatch(r"(Local|Global)Tensor<.*>", plain(match["a"])) and "Tensor" not in match["b"]:
+        return Explained("COMPILE", _sentence(f"{plain(match['a'])} does not convert to {plain(match['b'])}"), "Use GetValue(index) for one element of a tensor.")
     return Explained("COMPILE", _sentence(f"{plain(match['a'])} does not convert to {plain(match['b'])}"),
                      "GM_ADDR is an address: cast it with (__gm__ T*) where a tensor of T is set." if "uint8_t*" in plain(match["a"]) else "Use an explicit static_cast, or another variable.")
 
@@ -281,7 +311,8 @@ _RULES = [
     (r"'(?P<name>[\w:~]+)' was not declared in this scope(?:; did you mean '(?P<near>[^']+)')?", _unknown),
     (r"use of undeclared identifier '(?P<name>[\w:~]+)'(?:; did you mean '(?P<near>[^']+)')?", _unknown),
     (r"'(?P<name>\w+)' does not name a type(?:; did you mean '(?P<near>[^']+)')?", _unknown),
-    (r"'(?P<name>\w+)' has not been declared", _unknown),
+    (r"'(?:::)?(?P<name>\w+)' has not been declared", _unknown),
+    (r"no member named '(?P<name>\w+)' in the global namespace", _unknown),
     (r"unknown type name '(?P<name>\w+)'(?:; did you mean '(?P<near>[^']+)')?", _unknown),
     (r"no template named '(?P<name>\w+)'(?:; did you mean '(?P<near>[^']+)')?", _unknown),
     (r"'(?P<name>\w+)' is not a (?:class )?template", _unknown),
@@ -305,6 +336,8 @@ _RULES = [
     (r"invalid conversion from '(?P<a>[^']+)'(?: \{aka.*?\})? to '(?P<b>[^']+)'", _convert),
     (r"cannot initialize .* of type '(?P<b>[^']+)' with an? \w+ of type '(?P<a>[^']+)'", _convert),
     (r"no viable conversion from '(?P<a>[^']+)'(?: \(aka.*?\))? to '(?P<b>[^']+)'", _convert),
+    (r"'(?P<name>[^']+)' is (?:private within this context|a private member of .*)", _private),
+    (r"wrong number of template arguments .*|too (?:few|many) template arguments .*", _queue_arguments),
     (r"redefinition of '(?P<name>[^']+)'", _redefined),
     (r"template argument \d+ is invalid|expected primary-expression before '>' token", _follows),
 ]

@@ -14,6 +14,7 @@ _TENSOR_FORM = {"sqrtf": "Sqrt", "expf": "Exp", "logf": "Ln", "sinf": "Sin", "co
 _HEAP = re.compile(r"\bstd\s*::\s*(vector|string|map|unordered_map|set|list|deque|shared_ptr|unique_ptr|function)\b"
                    r"|\b(malloc|calloc|realloc|free)\s*\("
                    r"|\bnew\s+[A-Za-z_]")
+_STREAM = re.compile(r"\bstd\s*::\s*(cout|cerr|clog)\b")
 _UNSIGNED = re.compile(r"\b(?:const\s+)?(?:uint(?:8|16|32|64)_t|unsigned(?:\s+int)?|size_t)\s+(\w+)\s*[=;,){]")
 _STACK_ARRAY = re.compile(r"^[ \t]*(?:(?:const|volatile)\s+)?(half|float|double|u?int(?:8|16|32|64)_t|bfloat16_t|int|char)\s+(\w+)\s*\[\s*(\d+)\s*\]\s*[;={]", re.M)
 _SIZE = {"half": 2, "bfloat16_t": 2, "float": 4, "double": 8, "int": 4, "char": 1}
@@ -40,6 +41,9 @@ def check(text: str, first_line: int = 1, known: dict | None = None) -> list[Fin
         what = (match[1] and f"std::{match[1]}") or match[2] or "new"
         add(match.start(), "UNSUPPORTED_API", "error", f"{what} needs a heap, and AI cores have none.",
             "Take local memory from TPipe: a TQue buffer, or a TBuf for scratch.")
+    for match in _STREAM.finditer(code):
+        add(match.start(), "UNSUPPORTED_API", "error", f"std::{match[1]} is not available in AI core code.",
+            "Use printf for numbers and DumpTensor for a tensor; a launch returns their text as run.stdout.")
     unsigned = set(_UNSIGNED.findall(code))
     for match in re.finditer(r"(?:\(\s*(?:float|half)\s*\)|static_cast\s*<\s*(?:float|half)\s*>\s*\()\s*(?:this\s*->\s*)?(\w+)\s*[;,)/*+-]", code):
         if match[1] in unsigned:

@@ -289,7 +289,7 @@ def generate(found: Scan, label: str, first_line: int, prologue: str = "", tilin
     parts += [f'#line {first_line} "{_escape(label)}"', found.text, '#line 1 "<entry>"', '#include "twin/entry.h"', "TWIN_ENTRIES_BEGIN"]
     for entry in found.entries:
         names = ",".join(entry.params)
-        parts.append(f'TWIN_ENTRY("{_escape(entry.name)}", "{names}", {entry.kernel_type}, {entry.expression})')
+        parts.append(f'TWIN_ENTRY("{_escape(entry.name)}", "{names}", {entry.kernel_type}, ::{entry.expression})')   # :: because an API call may have this name too
     parts.append("TWIN_ENTRIES_END")
     return "\n".join(p for p in parts if p) + "\n"
 
