@@ -46,7 +46,8 @@ class Declared:
 
 
 def headers() -> list[Path]:
-    return [INCLUDE / "kernel_operator.h", *sorted((INCLUDE / "twin").glob("*.h"))]
+    """The basic API first: where a name exists in both, its first place is there."""
+    return [INCLUDE / "kernel_operator.h", *sorted((INCLUDE / "twin").glob("*.h"), key=lambda p: (p.name.startswith(("adv_", "host_")), p.name))]
 
 
 def _fidelity(header: str, contract: list[str]) -> str:
@@ -101,7 +102,7 @@ _MACRO_BODY = re.compile(r"(^[ \t]*#[ \t]*define[ \t]+\w+)((?:[^\n]*\\\n)*[^\n]*
 _MACRO = re.compile(r"^\s*#\s*define\s+(\w+)", re.M)
 _TYPE = re.compile(r"\b(?:struct|class|enum(?:\s+class|\s+struct)?)\s+(\w+)\b(?=[^;()]*[{:])")
 _NAMESPACE = re.compile(r"\bnamespace\s+(\w+)\s*[{=]")
-_VARIABLE = re.compile(r"^\s*(?:inline|static|extern|constexpr)\s[^;=({\n]*?\b(\w+)\s*[;=]", re.M)
+_VARIABLE = re.compile(r"^\s*(?:inline|static|extern|constexpr)\s[^;=({\n]*?\b(\w+)\s*(?:[;=]|\{\};)", re.M)
 _USING = re.compile(r"\busing\s+(?:[\w:]+::)?(\w+)\s*[=;]")
 _ENUM = re.compile(r"\benum\b[^{;]*\{(.*?)\}", re.S)
 _CONSTANT = re.compile(r"\bconstexpr\s+[\w:<>\s]+?\b(\w+)\s*(?:=|\{|\[)")

@@ -93,14 +93,19 @@ enum class TopKOrder { UNSET = 0, LARGEST, SMALLEST };
 // used by TopK
 struct TopKInfo { int32_t outter = 1, inner = 0, n = 0; };
 
-template <typename T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false, enum TopKMode topkMode = TopKMode::TOPK_NORMAL>
-inline void TopKWith(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex, const LocalTensor<T>& src, const LocalTensor<int32_t>& srcIndex,
-                     const LocalTensor<bool>& finish, const twin::AdvTmp& tmp, const int32_t k, const TopKInfo& info, const bool isLargest, twin::At at) {
-    TWIN_ADV_TYPES("TopK", T, twin::kF16 | twin::kF32, "half, float");
-    const twin::TopKCall c{at, twin::dtype_of<T>(), isInitIndex, isHasfinish, topkMode == TopKMode::TOPK_NSMALL, isLargest, k, info.outter, info.inner, info.n,
-                           dstValue.ref(), dstIndex.ref(), src.ref(), srcIndex.ref(), finish.ref(), tmp};
+}  // namespace AscendC
+namespace twin {
+template <typename T, bool initIndex, bool hasFinish, AscendC::TopKMode mode>
+inline void topk_call(const AscendC::LocalTensor<T>& value, const AscendC::LocalTensor<int32_t>& index, const AscendC::LocalTensor<T>& src, const AscendC::LocalTensor<int32_t>& srcIndex,
+                      const AscendC::LocalTensor<bool>& finish, const AdvTmp& tmp, int32_t k, const AscendC::TopKInfo& info, bool largest, At at) {
+    TWIN_ADV_TYPES("TopK", T, kF16 | kF32, "half, float");
+    const TopKCall c{at, dtype_of<T>(), initIndex, hasFinish, mode == AscendC::TopKMode::TOPK_NSMALL, largest, k, info.outter, info.inner, info.n,
+                     value.ref(), index.ref(), src.ref(), srcIndex.ref(), finish.ref(), tmp};
     tw_adv_topk(&c);
 }
+}  // namespace twin
+namespace AscendC {
+
 // ---- TopK
 // per row the k largest, descending (isLargest = false: smallest, ascending), with their indices; equal values in order, NaN first
 // limits: half, float; inner <= 4096 (NSMALL: 32); the columns n..inner-1 take part: fill them with -max or +max; workspace in VECCALC; GetTopKMaxMinTmpSize
@@ -109,13 +114,13 @@ template <typename T, bool isInitIndex = false, bool isHasfinish = false, bool i
 inline void TopK(const LocalTensor<T>& dstValueLocal, const LocalTensor<int32_t>& dstIndexLocal, const LocalTensor<T>& srcLocal, const LocalTensor<int32_t>& srcIndexLocal,
                  const LocalTensor<bool>& finishLocal, const LocalTensor<uint8_t>& tmpLocal, const int32_t k, const TopkTiling& /*tiling*/, const TopKInfo& topKInfo,
                  const bool isLargest = true, twin::At at = twin::At::here()) {
-    TopKWith<T, isInitIndex, isHasfinish, isReuseSrc, topkMode>(dstValueLocal, dstIndexLocal, srcLocal, srcIndexLocal, finishLocal, twin::adv_tmp(tmpLocal), k, topKInfo, isLargest, at);
+    twin::topk_call<T, isInitIndex, isHasfinish, topkMode>(dstValueLocal, dstIndexLocal, srcLocal, srcIndexLocal, finishLocal, twin::adv_tmp(tmpLocal), k, topKInfo, isLargest, at);
 }
 template <typename T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false, enum TopKMode topkMode = TopKMode::TOPK_NORMAL>
 inline void TopK(const LocalTensor<T>& dstValueLocal, const LocalTensor<int32_t>& dstIndexLocal, const LocalTensor<T>& srcLocal, const LocalTensor<int32_t>& srcIndexLocal,
                  const LocalTensor<bool>& finishLocal, const int32_t k, const TopkTiling& /*tiling*/, const TopKInfo& topKInfo, const bool isLargest = true,
                  twin::At at = twin::At::here()) {
-    TopKWith<T, isInitIndex, isHasfinish, isReuseSrc, topkMode>(dstValueLocal, dstIndexLocal, srcLocal, srcIndexLocal, finishLocal, twin::adv_tmp(), k, topKInfo, isLargest, at);
+    twin::topk_call<T, isInitIndex, isHasfinish, topkMode>(dstValueLocal, dstIndexLocal, srcLocal, srcIndexLocal, finishLocal, twin::adv_tmp(), k, topKInfo, isLargest, at);
 }
 
 }  // namespace AscendC

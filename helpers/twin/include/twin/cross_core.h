@@ -31,7 +31,10 @@ void NotifyEvent(uint16_t flagId, ::twin::At at = ::twin::At::here()) { CrossCor
 template <pipe_t pipe = PIPE_S>
 void WaitEvent(uint16_t flagId, ::twin::At at = ::twin::At::here()) { CrossCoreWaitFlag<0, pipe>(flagId, at); }
 // ---- GetffstMsg
+// the message that ffts_cross_core_sync sends
 inline uint64_t GetffstMsg(uint16_t mode, uint16_t flagId) { return 1 + (mode & 3u) * 16u + (flagId & 15u) * 256u; }
+// ---- SetSyncBaseAddr
+// does nothing here: the flags of a launch need no memory
 inline void SetSyncBaseAddr(uint64_t) {}
 
 // ---- SyncAll
@@ -81,12 +84,14 @@ inline void InitDetermineComputeWorkspace(GlobalTensor<int32_t>& gmWorkspace, Lo
     tw_ordered(TW_ORDER_INIT, &g, &u, at);
 }
 // ---- WaitPreBlock
+// waits for the block before this one
 inline void WaitPreBlock(GlobalTensor<int32_t>& gmWorkspace, LocalTensor<int32_t>& ubWorkspace, ::twin::At at = ::twin::At::here()) {
     const ::twin::GlobalRef g = gmWorkspace.ref();
     const ::twin::LocalRef u = ubWorkspace.ref();
     tw_ordered(TW_ORDER_WAIT, &g, &u, at);
 }
 // ---- NotifyNextBlock
+// lets the next block go on
 inline void NotifyNextBlock(GlobalTensor<int32_t>& gmWorkspace, LocalTensor<int32_t>& ubWorkspace, ::twin::At at = ::twin::At::here()) {
     const ::twin::GlobalRef g = gmWorkspace.ref();
     const ::twin::LocalRef u = ubWorkspace.ref();

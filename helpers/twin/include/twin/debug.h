@@ -106,8 +106,10 @@ void DumpAccChkPoint(const GlobalTensor<T>& t, uint32_t index, uint32_t countOff
 }
 
 // ---- Trap
+// ends the launch with an error at this line
 inline void Trap(::twin::At at = ::twin::At::here()) { tw_trap(at); }
 // ---- PrintTimeStamp
+// prints the clock and a number
 inline void PrintTimeStamp(uint32_t id, ::twin::At at = ::twin::At::here()) {
 #ifdef ASCENDC_TIME_STAMP_ON
     tw_time_stamp(id, at);
@@ -116,15 +118,19 @@ inline void PrintTimeStamp(uint32_t id, ::twin::At at = ::twin::At::here()) {
     (void)at;
 #endif
 }
-// ---- MetricsProfStart
+// ---- MetricsProfStart MetricsProfStop
+// do nothing here: the run is always recorded
 inline void MetricsProfStart() {}
 inline void MetricsProfStop() {}
 // ---- MarkStamp
 template <pipe_t pipe, uint16_t idx> void MarkStamp() {}
+// ---- SetDumpWorkSpacePtr GetDumpWorkSpacePtr
+// do nothing here: dumps go to the output of the run
 inline void SetDumpWorkSpacePtr(GM_ADDR) {}
 inline GM_ADDR GetDumpWorkSpacePtr() { return nullptr; }
 
 // ---- CheckLocalMemoryIA
+// does nothing here: the twin checks every access anyway
 struct CheckLocalMemoryIAParam {
     uint8_t enableBit = 0;
     uint32_t startAddr = 0, endAddr = 0;

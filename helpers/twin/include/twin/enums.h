@@ -107,6 +107,8 @@ struct ShapeInfo {
     ShapeInfo(uint8_t dim, const uint32_t* s, DataFormat f) : ShapeInfo(dim, s, dim, s, f) {}
     ShapeInfo(uint8_t dim, const uint32_t* s) : ShapeInfo(dim, s, dim, s, DataFormat::ND) {}
 };
+// ---- GetShapeSize
+// product of the lengths of all axes
 inline int GetShapeSize(const ShapeInfo& info) {
     int n = 1;
     for (int i = 0; i < info.shapeDim && i < 8; ++i) n *= static_cast<int>(info.shape[i]);

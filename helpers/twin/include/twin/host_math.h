@@ -37,7 +37,7 @@ TWIN_HOST_MATH(Ceil) TWIN_HOST_MATH(Floor) TWIN_HOST_MATH(Trunc) TWIN_HOST_MATH(
 // limits: host code only
 TWIN_HOST_MATH(Axpy) TWIN_HOST_MATH(Clamp)
 
-// ---- GetExpMaxMinTmpSize
+// ---- GetExpMaxMinTmpSize GetExpTmpBufferFactorSize
 // workspace of Exp with a series; true
 // limits: host code only
 inline bool GetExpMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t typeSize, const bool isReuseSource, uint32_t& maxValue, uint32_t& minValue) {
@@ -47,7 +47,7 @@ inline bool GetExpTmpBufferFactorSize(const uint32_t typeSize, uint32_t& maxLive
     return tw_math_factor("Exp", typeSize, 0, 3, &maxLiveNodeCount, &extraBuffer) != 0;
 }
 
-// ---- GetRoundMaxMinTmpSize
+// ---- GetRoundMaxMinTmpSize GetRoundTmpBufferFactorSize
 // workspace of Round
 // limits: host code only; the platform comes first
 inline void GetRoundMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const ge::Shape& srcShape, const uint32_t typeSize, const bool isReuseSource, uint32_t& maxValue,
@@ -58,7 +58,7 @@ inline void GetRoundTmpBufferFactorSize(const platform_ascendc::PlatformAscendC&
     tw_math_factor("Round", typeSize, 0, 3, &maxLiveNodeCount, &extraBuffer);
 }
 
-// ---- GetPowerMaxMinTmpSize
+// ---- GetPowerMaxMinTmpSize GetPowerTmpBufferFactorSize
 // workspace of Power; a number has the shape {1}
 // limits: host code only
 inline void GetPowerMaxMinTmpSize(const ge::Shape& srcShape1, const ge::Shape& srcShape2, const bool typeIsInt, const uint32_t typeSize, const bool isReuseSource,

@@ -62,13 +62,16 @@ inline void GetLayerNormNDTillingInfo(const ge::Shape& srcShape, const uint32_t 
 inline void GetLayerNormNDTilingInfo(const ge::Shape& srcShape, const uint32_t stackBufferSize, const uint32_t typeSize, const bool isReuseSource, const bool /*isComputeRstd*/, LayerNormSeparateTiling& tiling) { twin::norm_fill(tiling, twin::host_ar(srcShape), typeSize, isReuseSource, stackBufferSize); }
 
 // ---- GetLayerNormGradMaxMinTmpSize
+// bytes of workspace of LayerNormGrad. limits: host code only
 inline void GetLayerNormGradMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t typeSize, const bool isReuseSource, TWIN_SIZES_) { twin::host_sizes(twin::Norm::LayerGrad, twin::host_bsh(srcShape), typeSize, isReuseSource, maxValue, minValue); }
 // ---- GetLayerNormGradNDTilingInfo
 // limits: stackBufferSize counts elements of typeSize bytes here, not bytes
 inline void GetLayerNormGradNDTilingInfo(const ge::Shape& srcShape, const uint32_t stackBufferSize, const uint32_t typeSize, const bool /*isReuseSource*/, LayerNormGradTiling& tiling) { twin::norm_fill(tiling, twin::host_dim(srcShape, 0), twin::host_dim(srcShape, 1), twin::host_bsh(srcShape), typeSize, uint64_t(stackBufferSize) * typeSize); }
 // ---- GetLayerNormGradBetaMaxMinTmpSize
+// bytes of workspace of LayerNormGradBeta. limits: host code only
 inline void GetLayerNormGradBetaMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t typeSize, const bool isReuseSource, TWIN_SIZES_) { twin::host_sizes(twin::Norm::LayerGradBeta, twin::host_bsh(srcShape), typeSize, isReuseSource, maxValue, minValue); }
 // ---- GetLayerNormGradBetaNDTilingInfo
+// fills the tiling of LayerNormGradBeta. limits: host code only
 inline void GetLayerNormGradBetaNDTilingInfo(const ge::Shape& srcShape, const uint32_t stackBufferSize, const uint32_t typeSize, const bool /*isReuseSource*/, LayerNormGradBetaTiling& tiling) { twin::norm_fill(tiling, twin::host_dim(srcShape, 0), twin::host_dim(srcShape, 1), twin::host_bsh(srcShape), typeSize, uint64_t(stackBufferSize) * typeSize); }
 
 // ---- GetBatchNormMaxMinTmpSize
@@ -79,6 +82,7 @@ inline bool GetBatchNormMaxMinTmpSize(const ge::Shape& srcShape, const ge::Shape
     return true;
 }
 // ---- GetBatchNormNDTilingInfo
+// fills the tiling of BatchNorm. limits: host code only
 inline bool GetBatchNormNDTilingInfo(const ge::Shape& srcShape, const ge::Shape& originSrcShape, const uint32_t stackBufferByteSize, const uint32_t typeSize, const bool isReuseSource, BatchNormTiling& tiling, const bool isBasicBlock = false) {
     return twin::host_rank3(srcShape, originSrcShape, twin::Norm::Batch, isBasicBlock) &&
            twin::norm_fill(tiling, twin::host_columns(srcShape), twin::host_dim(originSrcShape, 0), typeSize, isReuseSource, stackBufferByteSize);
@@ -92,6 +96,7 @@ inline bool GetDeepNormMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t t
     return true;
 }
 // ---- GetDeepNormTilingInfo
+// fills the tiling of DeepNormTilingInfo. limits: host code only
 inline bool GetDeepNormTilingInfo(const ge::Shape& srcShape, const ge::Shape& originSrcShape, const uint32_t stackBufferSize, const uint32_t typeSize, const bool isReuseSource, const bool isBasicBlock, DeepNormTiling& tiling) {
     return twin::host_rank3(srcShape, originSrcShape, twin::Norm::Deep, isBasicBlock) && twin::host_dim(srcShape, 2) <= 2040 &&
            twin::norm_fill_bsh(twin::Norm::Deep, tiling, twin::host_dim(srcShape, 0), twin::host_dim(srcShape, 1), twin::host_bsh(srcShape, originSrcShape), typeSize, isReuseSource, stackBufferSize);
@@ -101,6 +106,7 @@ inline bool GetDeepNormTilingInfo(const ge::Shape& srcShape, const ge::Shape& or
 // limits: {N, C, H, W}
 inline void GetGroupNormMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t typeSize, const bool isReuseSource, const uint32_t groupNum, TWIN_SIZES_) { twin::host_sizes(twin::Norm::Group, twin::host_groups(srcShape, groupNum), typeSize, isReuseSource, maxValue, minValue); }
 // ---- GetGroupNormNDTilingInfo
+// fills the tiling of GroupNorm. limits: host code only
 inline void GetGroupNormNDTilingInfo(const ge::Shape& srcShape, const uint32_t stackBufferSize, const uint32_t typeSize, const bool isReuseSource, const uint32_t groupNum, GroupNormTiling& tiling) {
     if (groupNum) twin::norm_fill(tiling, twin::host_dim(srcShape, 0), twin::host_dim(srcShape, 1), twin::host_hw(srcShape), groupNum, typeSize, isReuseSource, stackBufferSize);
 }

@@ -35,9 +35,11 @@ inline uint32_t GetSoftMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t d
 inline void SoftMaxTilingFunc(const ge::Shape& srcShape, const uint32_t dataTypeSize, const uint32_t localWorkSpaceSize, SoftMaxTiling& tiling) { twin::host_softmax_tiling(twin::SoftmaxKind::Plain, srcShape, dataTypeSize, dataTypeSize, false, localWorkSpaceSize, tiling); }
 
 // ---- GetSoftMaxFlashMaxTmpSize GetSoftMaxFlashMinTmpSize
+// bytes of workspace of SoftMaxFlash. limits: host code only
 inline uint32_t GetSoftMaxFlashMaxTmpSize(const ge::Shape& srcShape, const uint32_t dataTypeSize, const bool isUpdate, const bool /*isReuseSource*/) { return twin::host_softmax_most(twin::SoftmaxKind::Flash, srcShape, dataTypeSize, dataTypeSize, isUpdate); }
 inline uint32_t GetSoftMaxFlashMinTmpSize(const ge::Shape& srcShape, const uint32_t dataTypeSize, const bool isUpdate, const bool /*isReuseSource*/) { return twin::host_softmax_least(twin::SoftmaxKind::Flash, srcShape, dataTypeSize, dataTypeSize, isUpdate); }
 // ---- SoftMaxFlashTilingFunc
+// fills the tiling of SoftMaxFlash. limits: host code only
 inline void SoftMaxFlashTilingFunc(const ge::Shape& srcShape, const uint32_t dataTypeSize, const uint32_t localWorkSpaceSize, SoftMaxTiling& tiling, const bool isUpdate = false) { twin::host_softmax_tiling(twin::SoftmaxKind::Flash, srcShape, dataTypeSize, dataTypeSize, isUpdate, localWorkSpaceSize, tiling); }
 
 // ---- GetSoftMaxFlashV2MaxTmpSize GetSoftMaxFlashV2MinTmpSize
@@ -49,23 +51,29 @@ inline uint32_t GetSoftMaxFlashV2MinTmpSize(const ge::Shape& srcShape, const uin
 inline void SoftMaxFlashV2TilingFunc(const ge::Shape& srcShape, const uint32_t dataTypeSize1, const uint32_t dataTypeSize2, const uint32_t localWorkSpaceSize, SoftMaxTiling& tiling, const bool isUpdate, const bool /*isBasicBlock*/ = false, const bool /*isFlashOutputBrc*/ = false) { twin::host_softmax_tiling(twin::SoftmaxKind::FlashV2, srcShape, dataTypeSize1, dataTypeSize2, isUpdate, localWorkSpaceSize, tiling); }
 
 // ---- GetSoftMaxFlashV3MaxMinTmpSize
+// bytes of workspace of SoftMaxFlashV3. limits: host code only
 inline void GetSoftMaxFlashV3MaxMinTmpSize(const ge::Shape& srcShape, const uint32_t dataTypeSize1, const uint32_t dataTypeSize2, uint32_t& maxValue, uint32_t& minValue, const bool isUpdate, const bool /*isBasicBlock*/ = false) {
     maxValue = twin::host_softmax_most(twin::SoftmaxKind::FlashV3, srcShape, dataTypeSize1, dataTypeSize2, isUpdate);
     minValue = twin::host_softmax_least(twin::SoftmaxKind::FlashV3, srcShape, dataTypeSize1, dataTypeSize2, isUpdate);
 }
 // ---- SoftMaxFlashV3TilingFunc
+// fills the tiling of SoftMaxFlashV3. limits: host code only
 inline void SoftMaxFlashV3TilingFunc(const ge::Shape& srcShape, const uint32_t dataTypeSize1, const uint32_t dataTypeSize2, const uint32_t localWorkSpaceSize, SoftMaxTiling& tiling, const bool isUpdate, const bool /*isBasicBlock*/ = false) { twin::host_softmax_tiling(twin::SoftmaxKind::FlashV3, srcShape, dataTypeSize1, dataTypeSize2, isUpdate, localWorkSpaceSize, tiling); }
 
 // ---- GetSoftMaxGradMaxTmpSize GetSoftMaxGradMinTmpSize
+// bytes of workspace of SoftMaxGrad. limits: host code only
 inline uint32_t GetSoftMaxGradMaxTmpSize(const ge::Shape& srcShape, const uint32_t dataTypeSize, const bool /*isFront*/, const bool /*isReuseSource*/) { return twin::host_softmax_most(twin::SoftmaxKind::Grad, srcShape, dataTypeSize, dataTypeSize, false); }
 inline uint32_t GetSoftMaxGradMinTmpSize(const ge::Shape& srcShape, const uint32_t dataTypeSize, const bool /*isFront*/, const bool /*isReuseSource*/) { return twin::host_softmax_least(twin::SoftmaxKind::Grad, srcShape, dataTypeSize, dataTypeSize, false); }
 // ---- SoftMaxGradTilingFunc
+// fills the tiling of SoftMaxGrad. limits: host code only
 inline void SoftMaxGradTilingFunc(const ge::Shape& srcShape, const uint32_t dataTypeSize, const uint32_t localWorkSpaceSize, SoftMaxTiling& tiling, const bool /*isFront*/ = false) { twin::host_softmax_tiling(twin::SoftmaxKind::Grad, srcShape, dataTypeSize, dataTypeSize, false, localWorkSpaceSize, tiling); }
 
 // ---- GetLogSoftMaxMaxTmpSize GetLogSoftMaxMinTmpSize
+// bytes of workspace of LogSoftMax. limits: host code only
 inline uint32_t GetLogSoftMaxMaxTmpSize(const ge::Shape& srcShape, const uint32_t dataTypeSize, const bool /*isReuseSource*/) { return twin::host_softmax_most(twin::SoftmaxKind::Log, srcShape, dataTypeSize, dataTypeSize, false); }
 inline uint32_t GetLogSoftMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t dataTypeSize, const bool /*isReuseSource*/) { return twin::host_softmax_least(twin::SoftmaxKind::Log, srcShape, dataTypeSize, dataTypeSize, false); }
 // ---- LogSoftMaxTilingFunc
+// fills the tiling of LogSoftMax. limits: host code only
 inline void LogSoftMaxTilingFunc(const ge::Shape& srcShape, const uint32_t dataTypeSize, const uint32_t localWorkSpaceSize, LogSoftMaxTiling& tiling) {
     SoftMaxTiling t{};
     twin::host_softmax_tiling(twin::SoftmaxKind::Log, srcShape, dataTypeSize, dataTypeSize, false, localWorkSpaceSize, t);

@@ -15,8 +15,10 @@ using std::abs;
 namespace AscendC {
 
 // ---- ToFloat
+// bfloat16_t to float, exact
 inline float ToFloat(const bfloat16_t& v) { return static_cast<float>(v); }
 // ---- ToBfloat16
+// float to bfloat16_t, nearest, ties to even
 inline bfloat16_t ToBfloat16(const float& v) { return bfloat16_t(v); }
 // 9.x spellings
 inline float Cast(const bfloat16_t& v) { return static_cast<float>(v); }
@@ -29,10 +31,12 @@ template <int v> int64_t ScalarGetCountOfValue(uint64_t x) {
     return __builtin_popcountll(v ? x : ~x);
 }
 template <int v> int64_t GetBitCount(uint64_t x) { return ScalarGetCountOfValue<v>(x); }
-// ---- ScalarCountLeadingZero
+// ---- ScalarCountLeadingZero CountLeadingZero
+// zero bits above the highest set bit
 inline int64_t ScalarCountLeadingZero(uint64_t x) { return x ? __builtin_clzll(x) : 64; }
 inline int64_t CountLeadingZero(uint64_t x) { return ScalarCountLeadingZero(x); }
 // ---- CountBitsCntSameAsSignBit
+// bits behind the sign bit that equal it
 inline int64_t CountBitsCntSameAsSignBit(int64_t x) {
     if (x == 0 || x == -1) return -1;
     const uint64_t u = static_cast<uint64_t>(x < 0 ? ~x : x);

@@ -16,14 +16,19 @@ constexpr int AIC = 1, AIV = 2;
 // Index of this core among those of its kind. limits: AIV of a MIX kernel: block * ratio + sub. pipe: S
 inline int64_t GetBlockIdx() { return tw_block_idx(); }
 // ---- GetBlockNum
+// blocks of the launch
 inline int64_t GetBlockNum() { return tw_block_num(); }
 // ---- GetSubBlockIdx
+// which of the vector cores of its AI core this is
 inline int64_t GetSubBlockIdx() { return tw_sub_block_idx(); }
 // ---- GetSubBlockNum
+// vector cores per AI core
 inline int64_t GetSubBlockNum() { return tw_sub_block_num(); }
 // ---- GetTaskRation
+// vector cores per cube core of the launch; the older spelling
 inline int64_t GetTaskRation() { return tw_task_ratio(); }
 // ---- GetTaskRatio
+// vector cores per cube core of the launch
 inline int64_t GetTaskRatio() { return tw_task_ratio(); }
 
 // ---- InitSocState
@@ -33,30 +38,41 @@ inline void InitSocState(::twin::At at = ::twin::At::here()) { tw_init_soc_state
 // 50 MHz counter (50 per microsecond). limits: put PipeBarrier<PIPE_ALL> before to measure other pipes. pipe: S
 inline int64_t GetSystemCycle(::twin::At at = ::twin::At::here()) { return tw_system_cycle(at); }
 // ---- GetDataBlockSizeInBytes
+// bytes of one data block: 32
 constexpr int16_t GetDataBlockSizeInBytes() { return 32; }
 // ---- GetUBSizeInBytes
+// bytes of UB a kernel may use
 constexpr uint32_t GetUBSizeInBytes() { return TOTAL_UB_SIZE; }
 // ---- GetRuntimeUBSize
+// bytes of UB a kernel may use
 inline uint32_t GetRuntimeUBSize() { return TOTAL_UB_SIZE; }
 // ---- GetVecLen
+// bytes of one vector repeat
 constexpr uint32_t GetVecLen() { return 256; }
 // ---- GetArchVersion
+// number of the architecture
 inline void GetArchVersion(uint32_t& version) { version = __NPU_ARCH__ == 2201 ? 0x220 : 0x200; }
 // ---- GetProgramCounter
+// a stand-in: the place in the code has no number here
 inline int64_t GetProgramCounter() { return tw_program_counter(); }
 // ---- ICachePreLoad
+// does nothing here: the instruction cache is not part of the model
 inline void ICachePreLoad(int64_t) {}
 // ---- GetICachePreloadStatus
+// nothing is on its way: 0
 inline int64_t GetICachePreloadStatus() { return 0; }
 // ---- Nop
 template <int n = 1> void Nop(::twin::At at = ::twin::At::here()) { tw_nop(n, at); }
 // ---- CeilDivision
+// a / b rounded up
 constexpr int32_t CeilDivision(int32_t a, int32_t b) { return b == 0 ? 0 : (a + b - 1) / b; }
 // ---- DivCeil
+// a / b rounded up
 constexpr uint32_t DivCeil(uint32_t a, uint32_t b) { return b == 0 ? 0 : a / b + (a % b != 0); }
 // ---- Ceil
 constexpr uint32_t Ceil(uint32_t a, uint32_t b) { return DivCeil(a, b); }
 // ---- AlignUp
+// a rounded up to a multiple of b
 constexpr uint32_t AlignUp(uint32_t a, uint32_t b) { return DivCeil(a, b) * b; }
 
 // ---- Async
@@ -66,7 +82,8 @@ void Async(A... args) {
     if ((engine == EngineType::AIV) == (tw_is_aiv() != 0)) fun(args...);
 }
 
-// ---- SetSysWorkspace
+// ---- SetSysWorkspace SetSysWorkspaceForce
+// does nothing here: the library part of the workspace is not needed
 inline void SetSysWorkspace(GM_ADDR) {}
 inline void SetSysWorkspaceForce(GM_ADDR) {}
 // ---- GetUserWorkspace
@@ -77,9 +94,13 @@ inline GM_ADDR GetUserWorkspace(GM_ADDR workspace, ::twin::At at = ::twin::At::h
 }
 
 // ---- GmAlloc
+// host memory, as in CPU mode; limits: host code
 inline void* GmAlloc(size_t bytes) { return __builtin_malloc(bytes); }
 // ---- GmFree
+// gives back what GmAlloc gave
 inline void GmFree(void* p) { __builtin_free(p); }
+// ---- SetKernelMode
+// does nothing here: the kernel type is read from the text
 inline void SetKernelMode(KernelMode) {}
 }  // namespace AscendC
 
