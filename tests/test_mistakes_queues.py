@@ -258,3 +258,18 @@ def test_more_blocks_than_cores_run_in_waves(xy):
     body = body.replace("xGm[i * 256]", "xGm[GetBlockIdx() * 32]").replace("yGm[i * 256]", "yGm[GetBlockIdx() * 32]").replace(", 256);", ", 32);")
     assert_clean(kernel(body), x, y, blocks=100)
     np.testing.assert_array_equal(y[:3200], x[:3200] + 1)
+
+
+def test_select_needs_the_top_8_kb(xy):
+    body = """
+    TBuf<TPosition::VECCALC> work, mask;
+    pipe.InitBuffer(mask, 256);
+    pipe.InitBuffer(work, %d);
+    LocalTensor<T> w = work.Get<T>();
+    LocalTensor<uint8_t> m = mask.Get<uint8_t>();
+    Duplicate(w, 1.0f, 256);
+    Duplicate(m.ReinterpretCast<int16_t>(), (int16_t)0x5555, 128);
+    Select(w, m, w, 0.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, 256);%s
+"""
+    assert_finds("UB_OVERFLOW", kernel(body % (190 * 1024, "  // HERE")), *xy, says=["8 KB", "work"])
+    assert_clean(kernel(body % (180 * 1024, "")), *xy)

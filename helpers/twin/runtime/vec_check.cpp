@@ -185,4 +185,17 @@ float vec_slope(const VecPlan& p, float s1, int& worst_group) {
     return std::max(s1, sum / float(looked));
 }
 
+// Some calls use the last 8 KB of UB themselves; a tensor that is held there would be overwritten.
+void vec_check_reserved(const char* api, At at) {
+    if (!checks_on() || !chip_is_a2()) return;
+    const uint32_t end = capacity(Mem::UB), lo = end - 8192;
+    for (const BufferInfo& b : buffers())
+        if (b.live && b.mem == Mem::UB && b.addr + b.bytes > lo) {
+            report(Severity::Error, "UB_OVERFLOW", at,
+                   fmt("%s uses the top 8 KB of UB (bytes %u to %u) as scratch, which %s (bytes %u to %u) also owns", api, lo, end, b.name.c_str(), b.addr, b.addr + b.bytes),
+                   fmt("plan at most %u B (184 KB) of buffers in a kernel that calls it", lo));
+            return;
+        }
+}
+
 }  // namespace twin

@@ -219,6 +219,7 @@ static void run(const VecCall& call) {
     in.any_core = true;                                      // vec_unit_here() has decided
     in.op = c.api;
     in.at = c.at;
+    if (c.op == VecOp::AddDeqRelu && !nothing) vec_check_reserved(c.api, c.at);
     const VecCost cost = vec_cost(vec_op_name(c.op), cost_class(c));
     if (!nothing) {
         int group = 0;

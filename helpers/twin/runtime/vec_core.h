@@ -121,4 +121,6 @@ void operands_text(const VecPlan& p, const VecOperands& v, int64_t i, char* out,
 void report_born(const Instr& in, const VecPlan& p, uint64_t address, const char* operands, double result);
 void check_shift(const Instr& in, const VecPlan& p, const uint8_t* ub);
 
+void vec_check_reserved(const char* api, At at);   // calls that use the top 8 KB of UB as scratch
+
 }  // namespace twin

@@ -163,6 +163,7 @@ void select(const VecCall& c, const LocalRef* bits) {
         if (bytes > bits->bytes) read = bytes;
         if (read) { Region r = local(*bits, kRead, 0, read, "selMask", 1); in.add(r); }
     }
+    if (bits && p.mode != kSpr && p.repeats) vec_check_reserved(c.api, c.at);
     const VecCost cost = vec_cost("Select", z == 2 ? "b16" : "b32");
     if (p.repeats) {
         int group;
