@@ -25,7 +25,8 @@ _HEAD = """#include "kernel_operator.h"
 using namespace AscendC;
 constexpr uint32_t TILE = %d;
 """
-COPY = _HEAD % 8192 + """
+# Both fill UB: the largest tiles mean the fewest instructions for the same bytes.
+COPY = _HEAD % 24576 + """
 extern "C" __global__ __aicore__ void copy_bench(__gm__ float* x, __gm__ float* y, uint32_t n) {
     uint32_t length = n / GetBlockNum();
     GlobalTensor<float> xGm, yGm;
@@ -45,7 +46,7 @@ extern "C" __global__ __aicore__ void copy_bench(__gm__ float* x, __gm__ float* 
     }
 }
 """
-ADD = _HEAD % 4096 + """
+ADD = _HEAD % 16384 + """
 extern "C" __global__ __aicore__ void add_bench(__gm__ float* x, __gm__ float* y, __gm__ float* z, uint32_t n) {
     uint32_t length = n / GetBlockNum();
     GlobalTensor<float> xGm, yGm, zGm;
@@ -55,9 +56,9 @@ extern "C" __global__ __aicore__ void add_bench(__gm__ float* x, __gm__ float* y
     TPipe pipe;
     TQue<TPosition::VECIN, 1> inX, inY;
     TQue<TPosition::VECOUT, 1> outZ;
-    pipe.InitBuffer(inX, 2, TILE * sizeof(float));
-    pipe.InitBuffer(inY, 2, TILE * sizeof(float));
-    pipe.InitBuffer(outZ, 2, TILE * sizeof(float));
+    pipe.InitBuffer(inX, 1, TILE * sizeof(float));
+    pipe.InitBuffer(inY, 1, TILE * sizeof(float));
+    pipe.InitBuffer(outZ, 1, TILE * sizeof(float));
     for (uint32_t i = 0; i < length; i += TILE) {
         uint32_t count = length - i < TILE ? length - i : TILE;
         LocalTensor<float> a = inX.AllocTensor<float>(), b = inY.AllocTensor<float>(), c = outZ.AllocTensor<float>();
