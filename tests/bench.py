@@ -18,6 +18,7 @@ import numpy as np
 import helpers as hp
 from helpers import channel
 from helpers.build import compiler
+from helpers.course import published
 
 N = 16 << 20
 BLOCKS = 32
@@ -149,6 +150,8 @@ def main() -> None:
     for name, ms, numpy_ms, memory in throughput():
         what = f"{name}, 16 M float32, all checks (numpy {numpy_ms:.1f} ms)"
         print(f"{what:44}{ms:10.1f} ms{ms / numpy_ms:8.2f} x numpy{memory / 2**20:8.0f} MB in the runner beyond the arrays")
+    print("\nAdd, 8192 x 8192 half: the estimate of each version beside its published time")
+    print(published.table(published.measure(published.ladder_steps("add", timeout=300.0)), "Ascend910B1"))
 
 
 if __name__ == "__main__":
