@@ -71,3 +71,30 @@ def assert_rows(actual: np.ndarray, expected: np.ndarray) -> None:
         assert np.array_equal(np.isnan(actual), nan), f"NaN in other places: rows {np.flatnonzero((np.isnan(actual) != nan).any(axis=-1))[:5]}"
     if not nan.all():
         hp.check(actual[~nan], expected[~nan])
+
+
+def serious(run) -> list:
+    """Problems but for NUMERIC: tests put inf and NaN into the inputs on purpose."""
+    return [f for f in problems(run) if f.code != "NUMERIC"]
+
+
+def assert_one_input(launch, oracle, dtype) -> None:
+    """An elementwise kernel with one input, at every length, with awkward values. launch(x, y) returns a Run."""
+    for seed in (0, 1):
+        for size in [*SIZES, LARGE]:
+            x, y = values(size, dtype, seed), poisoned(size, dtype)
+            if dtype == np.float32:
+                x = np.where(np.isfinite(x) & (np.abs(x) > 1e12), dtype(50), x)      # x**3 must fit float
+            before = x.copy()
+            run = launch(x, y)
+            with np.errstate(all="ignore"):
+                assert_rows(y, oracle(before))
+            assert same_bits(x, before) and serious(run) == [], size
+            assert run.totals["gm_read_bytes"] == x.nbytes and run.totals["gm_write_bytes"] == y.nbytes
+
+
+def assert_comment(version, name: str) -> None:
+    """The header comment says what changed, why, and what the timeline shows."""
+    heads = [line.split(":")[0] for line in version.comment.splitlines() if re.match(r"[A-Z][\w ]*: ", line)]
+    assert heads in (["What", "Why", "Timeline"], ["What changed", "Why", "Timeline"])
+    assert version.comment.startswith(name + ",") or version.comment.startswith(name + ":")

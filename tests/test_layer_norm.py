@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from helpers.course import load
-from chapters import SIZES, assert_rows, poisoned, problems, same_bits
+from chapters import SIZES, assert_comment, assert_rows, poisoned, problems, same_bits
 
 ladder = load("layer_norm", "ladder")
 (layer_norm,) = ladder.VERSIONS
@@ -57,3 +57,7 @@ def test_late_copies_change_nothing(kernels):
     for y, schedule in zip(found, ("eager", "lazy")):
         ladder.launch(layer_norm, x, gamma, gamma, y, kernel=kernels[np.float16], schedule=schedule)
     assert same_bits(*found)
+
+
+def test_the_header_comment():
+    assert_comment(layer_norm, "layer_norm")

@@ -1,12 +1,10 @@
 """kernels/rms_norm: every version normalises rows of any length; gradients; what the chapter says about it."""
-import re
-
 import numpy as np
 import pytest
 
 import helpers as hp
-from helpers.course import load
-from chapters import SIZES, assert_rows, poisoned, problems, rows_of_values, same_bits
+from helpers.course import changed, load
+from chapters import SIZES, assert_comment, assert_rows, kernel_cells, poisoned, problems, rows_of_values, same_bits, serious
 
 ladder = load("rms_norm", "ladder")
 v1, v2, v3, v4, v5, v6 = ladder.VERSIONS
@@ -46,10 +44,6 @@ def inputs(rows, length, dtype, seed):
     if dtype == np.float32:
         x = np.where(np.abs(x) > 1e18, dtype(np.inf), x)
     return x, (np.random.default_rng(seed + 50).random(length) + 0.5).astype(dtype)
-
-
-def serious(run):
-    return [f for f in problems(run) if f.code != "NUMERIC"]      # inf and NaN of the inputs
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32], ids=["half", "float"])
@@ -179,9 +173,7 @@ def test_gradients_agree_with_finite_differences(kernel):
 # ---- the ladder
 @pytest.mark.parametrize("version", [*ladder.VERSIONS, LONG, GRAD, GRAD_LONG], ids=lambda v: v.name)
 def test_every_version_says_what_changed_and_why(version):
-    heads = [line.split(":")[0] for line in version.comment.splitlines() if re.match(r"[A-Z][\w ]*: ", line)]
-    assert heads in (["What", "Why", "Timeline"], ["What changed", "Why", "Timeline"])
-    assert version.comment.startswith("rms_norm, ")
+    assert_comment(version, "rms_norm")
 
 
 @pytest.mark.parametrize("rows, length, itemsize, fit", [(22, 1024, 4, 8), (22, 4096, 2, 2), (22, 4096, 4, 2), (1, 8192, 2, 1), (3, 1, 2, 3)])
@@ -204,3 +196,55 @@ def test_each_step_of_the_ladder_is_faster(kernel):
     y = np.empty_like(x)
     times = [ladder.launch(v, x, gamma, y, kernel=kernel(v, np.float32)).time_us for v in (v2, v3, v4, v5)]
     assert times == sorted(times, reverse=True) and times[0] > 2 * times[1] and times[2] > 10 * times[3]
+
+
+# ---- the tiling simulation
+@pytest.mark.parametrize("rows, length", [(1, 1), (2, 7), (5, 64), (3, 1003)])
+def test_simulation_is_v2(kernel, rows, length):
+    x, gamma = np.random.default_rng(length).standard_normal((rows, length)).astype(np.float32), np.ones(length, np.float32)
+    y, simulated = poisoned(x.size, np.float32).reshape(x.shape), poisoned(x.size, np.float32).reshape(x.shape)
+    run = ladder.launch(v2, x, gamma, y, kernel=kernel(v2, np.float32))
+    same = load("rms_norm", "sim").rms_norm[1](x, gamma, simulated, EPS)
+    np.testing.assert_allclose(simulated, y, rtol=1e-6)            # 1 / n is a double in Python, a float in C++
+    assert hp.compare(run, same).data["first"] is None and same.cycles == run.cycles
+
+
+# ---- the chapter
+def test_the_kernels_of_the_chapter_are_the_files():
+    first, finished = kernel_cells("03_rms_norm")[:2]
+    assert first + "\n" == v1.text and finished + "\n" == v5.text
+
+
+def test_cycles_by_hand(kernel):
+    """V per row of 1024 float: 470 row by row, about 150 with several rows per call."""
+    x, gamma = np.ones(ladder.SHAPE, np.float32), np.ones(1024, np.float32)
+    found = {v.name: ladder.launch(v, x, gamma, np.empty_like(x), kernel=kernel(v, np.float32)).busy[:, 1].max() * 1.85 / 1024 for v in (v2, v3)}
+    assert found["v2"] == pytest.approx(470, rel=0.01) and found["v3"] == pytest.approx(150, rel=0.15)
+
+
+def test_solution_of_eps():
+    wrong = changed(v5.text, "Adds(sum, sum, eps, count);", "Adds(sum, sum, 1e-6f, count);")
+    x, gamma = np.random.default_rng(0).standard_normal((3, 100)).astype(np.float32), np.ones(100, np.float32)
+    for text, right in ((wrong, False), (v5.text, True)):
+        y = poisoned(x.size, np.float32).reshape(x.shape)
+        ladder.launch(v5, x, gamma, y, eps=0.1, kernel=hp.compile(text, name="rms_norm_float"))
+        assert np.allclose(y, oracle(x, gamma, 0.1), rtol=1e-5) == right
+
+
+def test_solution_of_the_early_load(kernel):
+    """Two EnQue in a row need depth 2; then the loads hide behind V, and the other way round."""
+    text = changed(v4.text, "            CopyIn(row, count);\n            Compute(count);", """            uint32_t next = row + tileRows;
+            if (next < rows) {
+                CopyIn(next, rows - next < tileRows ? rows - next : tileRows);
+            }
+            Compute(count);""")
+    text = changed(text, "        for (uint32_t row = 0; row < rows; row += tileRows) {",
+                   "        CopyIn(0, rows < tileRows ? rows : tileRows);\n        for (uint32_t row = 0; row < rows; row += tileRows) {")
+    x, gamma = np.random.default_rng(0).standard_normal(ladder.SHAPE).astype(np.float32), np.ones(1024, np.float32)
+    y = poisoned(x.size, np.float32).reshape(x.shape)
+    with pytest.raises(hp.KernelError, match="QUEUE_FULL"):
+        ladder.launch(v4, x, gamma, y, kernel=hp.compile(text, name="rms_norm_float"))
+    text = changed(text, "TQue<TPosition::VECIN, 1> gammaQueue, inQueue;", "TQue<TPosition::VECIN, 1> gammaQueue;\n    TQue<TPosition::VECIN, 2> inQueue;")
+    run = ladder.launch(v4, x, gamma, y, kernel=hp.compile(text, name="rms_norm_float"))
+    assert_rows(y, oracle(x, gamma))
+    assert run.time_us < 0.75 * ladder.launch(v4, x, gamma, y, kernel=kernel(v4, np.float32)).time_us

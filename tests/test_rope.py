@@ -1,11 +1,10 @@
 """kernels/rope: halves or neighbours turned by the angle of their position."""
-import re
-
 import numpy as np
 import pytest
 
-from helpers.course import load
-from chapters import assert_rows, poisoned, problems, same_bits
+import helpers as hp
+from helpers.course import changed, load
+from chapters import assert_comment, assert_rows, cell_of, poisoned, problems, same_bits
 
 ladder = load("rope", "ladder")
 v1, v2, v3 = ladder.VERSIONS
@@ -87,6 +86,31 @@ def test_shapes_that_do_not_work_are_refused():
 
 @pytest.mark.parametrize("version", ladder.VERSIONS, ids=lambda v: v.name)
 def test_every_version_says_what_changed_and_why(version):
-    heads = [line.split(":")[0] for line in version.comment.splitlines() if re.match(r"[A-Z][\w ]*: ", line)]
-    assert heads in (["What", "Why", "Timeline"], ["What changed", "Why", "Timeline"])
-    assert version.comment.startswith("rope, ")
+    assert_comment(version, "rope")
+
+
+def test_cycles_of_the_chapter(kernel):
+    """Cycles of V for 64 outputs of half: halves cheap, Gather about four times that, shifts between."""
+    x = np.random.default_rng(1).standard_normal((256, 32, 128)).astype(np.float16)
+    cos, sin = ladder.tables(256, 128, np.float16)
+    cycles = [ladder.launch(v, x, cos, sin, np.empty_like(x), kernel=kernel(v, np.float16)).busy[:, 1].sum() * 1.85 / (x.size / 64) for v in ladder.VERSIONS]
+    assert cycles[0] < cycles[2] < cycles[1] and cycles[1] == pytest.approx(36, rel=0.15)
+
+
+# ---- the chapter
+def test_the_kernel_of_the_chapter_is_the_file():
+    assert cell_of("05_swiglu_rope", "rope_half") + "\n" == v1.text
+
+
+@pytest.mark.parametrize("shape", [(1, 4, 64), (7, 2, 2)])
+def test_solution_of_the_offset(shape):
+    text = changed(v1.text, "    uint32_t tilePositions;   // positions moved at once\n", "    uint32_t tilePositions;   // positions moved at once\n    uint32_t offset;\n")
+    for name in ("cos", "sin"):
+        text = changed(text, f"(__gm__ T*){name} + first * pairs", f"(__gm__ T*){name} + (tiling.offset + first) * pairs")
+    cos, sin = ladder.tables(200, shape[2], np.float16)
+    x = np.random.default_rng(5).standard_normal(shape).astype(np.float16)
+    y = poisoned(x.size, np.float16).reshape(shape)
+    plain = ladder.tiling(v1, *shape, 2, 48)
+    numbers = hp.tiling_struct(text, "RopeTiling")(offset=117, **{n: getattr(plain, n) for n in ("positionsPerBlock", "extraBlocks", "heads", "dim", "tilePositions")})
+    hp.compile(text, name="rope_half")[48](x, cos, sin, y, numbers)
+    assert_rows(y, oracle(v1, x, cos[117:117 + shape[0]], sin[117:117 + shape[0]]))

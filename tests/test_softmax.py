@@ -1,11 +1,10 @@
 """kernels/softmax: rows of any length, masks, rows longer than UB; what the chapter says about it."""
-import re
-
 import numpy as np
 import pytest
 
-from helpers.course import load
-from chapters import SIZES, assert_rows, poisoned, problems, rows_of_values, same_bits
+import helpers as hp
+from helpers.course import changed, load
+from chapters import SIZES, assert_comment, assert_rows, cell_of, kernel_cells, poisoned, rows_of_values, same_bits, serious
 
 ladder = load("softmax", "ladder")
 v1, v2 = ladder.VERSIONS
@@ -35,10 +34,6 @@ def oracle_masked(x, mask):
     """A fully masked row is zero: the rule of this kernel."""
     hidden = np.where(mask != 0, -np.inf, x.astype(np.float64))
     return np.where((mask != 0).all(axis=-1, keepdims=True), 0.0, oracle(np.where((mask != 0).all(axis=-1, keepdims=True), 0.0, hidden)))
-
-
-def serious(run):
-    return [f for f in problems(run) if f.code != "NUMERIC"]      # inf and NaN of the inputs
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32], ids=["half", "float"])
@@ -120,9 +115,7 @@ def test_rows_longer_than_ub(kernel, dtype):
 
 @pytest.mark.parametrize("version", [v1, v2, MASKED, LONG], ids=lambda v: v.name)
 def test_every_version_says_what_changed_and_why(version):
-    heads = [line.split(":")[0] for line in version.comment.splitlines() if re.match(r"[A-Z][\w ]*: ", line)]
-    assert heads in (["What", "Why", "Timeline"], ["What changed", "Why", "Timeline"])
-    assert version.comment.startswith("softmax, ")
+    assert_comment(version, "softmax")
 
 
 def test_several_rows_per_call_are_faster(kernel):
@@ -130,3 +123,60 @@ def test_several_rows_per_call_are_faster(kernel):
     y = np.empty_like(x)
     one, many = (ladder.launch(v, x, y, kernel=kernel(v, np.float16)).time_us for v in (v1, v2))
     assert many < 0.65 * one
+
+
+@pytest.mark.parametrize("rows, length", [(1, 1), (2, 7), (96, 64), (60, 1003)])
+def test_simulation_is_v1(kernel, rows, length):
+    x = np.random.default_rng(length).standard_normal((rows, length)).astype(np.float16)
+    y, simulated = poisoned(x.size, np.float16).reshape(x.shape), poisoned(x.size, np.float16).reshape(x.shape)
+    run = ladder.launch(v1, x, y, kernel=kernel(v1, np.float16))
+    same = load("softmax", "sim").softmax[48](x, simulated)
+    assert_rows(simulated, oracle(x))
+    assert hp.compare(run, same).data["first"] is None and same.cycles == run.cycles
+
+
+# ---- the chapter
+def test_the_kernels_of_the_chapter_are_the_files():
+    first, finished = kernel_cells("04_softmax")[:2]
+    assert first + "\n" == v1.text and finished + "\n" == v2.text
+
+
+def test_solution_of_log_softmax():
+    text = changed(v1.text, "        Exp(wide, wide, length);\n        ReduceSum(result, wide, work, length);\n        float scale = 1.0f / result.GetValue(0);\n",
+                   """        LocalTensor<float> power = powerBuf.Get<float>();
+        Exp(power, wide, length);
+        ReduceSum(result, power, work, length);
+        Ln(result, result, 1);
+        float shift = -result.GetValue(0);
+""")
+    text = changed(text, "Muls(yLocal, wide, scale, length);", "Adds(yLocal, wide, shift, length);")
+    text = changed(text, "Muls(wide, wide, scale, length);", "Adds(wide, wide, shift, length);")
+    text = changed(text, "        pipe->InitBuffer(resultBuf, 32);", "        pipe->InitBuffer(resultBuf, 32);\n        pipe->InitBuffer(powerBuf, (length * sizeof(float) + 31) / 32 * 32);")
+    text = changed(text, "wideBuf, workBuf, resultBuf;", "wideBuf, workBuf, resultBuf, powerBuf;")
+    x = (np.random.default_rng(1).standard_normal((5, 77)) * 8).astype(np.float16)
+    y = poisoned(x.size, np.float16).reshape(x.shape)
+    run = ladder.launch(v1, x, y, kernel=hp.compile(text, name="softmax_half"))
+    wide = x.astype(np.float64) - x.max(axis=1, keepdims=True)
+    assert_rows(y, wide - np.log(np.exp(wide).sum(axis=1, keepdims=True)))
+    assert np.isfinite(y).all() and serious(run) == []
+
+
+def test_the_removed_line_fills_the_pads():
+    kernel = hp.compile(changed(v2.text, "FillPads(wide, MINUS_INF, count);", ""), name="softmax_half")
+    for width, right in ((64, True), (100, False)):
+        x, y = np.ones((3, width), np.float16), np.zeros((3, width), np.float16)
+        if right:
+            ladder.launch(v2, x, y, kernel=kernel)
+            assert_rows(y, oracle(x))
+        else:
+            with pytest.raises(hp.KernelError, match="UNINITIALISED_READ"):
+                ladder.launch(v2, x, y, kernel=kernel)
+
+
+def test_solution_of_the_bits():
+    text = cell_of("04_softmax", "keep_positive")
+    x = (np.where(np.arange(64) % 24 == 5, 1, -1) * np.arange(1, 65)).astype(np.float32)
+    for new, right in (("bits.GetValue(i / 8) ?", 43), ("(bits.GetValue(i / 8) >> (i % 8)) & 1 ?", 64)):
+        y = poisoned(64, np.float32)
+        hp.compile(changed(text, "bits.GetValue(i / 8) ?", new))[1](x, y)
+        assert (y == np.maximum(x, 0)).sum() == right
