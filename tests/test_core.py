@@ -488,3 +488,18 @@ extern "C" __global__ __aicore__ void k(GM_ADDR a, GM_ADDR b, GM_ADDR list) {
 }
 """
     assert run(text, a, b, np.zeros(16, np.uint64)).stdout == "2 x 4: 2.000000 (8) 4 x 4: 102.000000 (16) "
+
+
+def test_bytes_written_through_a_raw_pointer_count_as_written(xy):
+    """The engine does not see such a store; a pointer to const cannot make one."""
+    body = """
+    TBuf<> b; pipe.InitBuffer(b, 256);
+    auto t = b.Get<T>();
+    __ubuf__ POINTEE* p = (__ubuf__ POINTEE*)t.GetPhyAddr();
+    for (int i = 0; i < 64; i++) STORE;
+    SetFlag<HardEvent::S_MTE3>(EVENT_ID0); WaitFlag<HardEvent::S_MTE3>(EVENT_ID0);
+    DataCopy(yGm, t, 64);"""
+    assert_clean(kernel(body.replace("POINTEE", "float").replace("STORE", "p[i] = i * i")), *xy)
+    np.testing.assert_array_equal(xy[1][:64], np.arange(64, dtype=np.float32) ** 2)
+    with pytest.raises(hp.KernelError, match="UNINITIALISED_READ"):
+        run(kernel(body.replace("POINTEE", "const float").replace("STORE", "(void)p[i]")), *xy)

@@ -163,6 +163,7 @@ struct BufferInfo { Mem mem; uint32_t addr, bytes; std::string name; int slot; A
 const std::vector<BufferInfo>& buffers();     // of the running core
 // Marks bytes of local memory as undefined (API that destroys its operand).
 void mark_undefined(Core& c, Mem m, uint64_t lo, uint64_t hi);
+void mark_defined(Core& c, Mem m, uint64_t lo, uint64_t hi);   // … or as written, by means that the engine does not see
 
 // ===== Between cores
 void cross_core_set(int mode, Pipe p, int flag, At at);

@@ -50,7 +50,11 @@ static void check_request(QueueState& s, const std::string& name, int64_t num, i
         fatal("BAD_PARAMETER", at, fmt("InitBuffer(%s): the length %lld does not fit into 32 bits", name.c_str(), (long long)len), "the length is in bytes of one tile, not of the whole array");
     if (num > kMaxBuffers || s.buffer_count + num > kMaxBuffers) {
         std::string list;
-        for (const Request& r : s.requests) list += fmt("\n  %-16s %2llu", r.name.c_str(), (unsigned long long)r.num);
+        for (size_t i = 0, k; i < s.requests.size(); i = k) {      // an array of queues is one line
+            uint64_t sum = 0;
+            for (k = i; k < s.requests.size() && s.requests[k].name == s.requests[i].name; ++k) sum += s.requests[k].num;
+            list += fmt("\n  %-16s %2llu", s.requests[i].name.c_str(), (unsigned long long)sum);
+        }
         fatal("TOO_MANY_BUFFERS", at, fmt("%lld buffers with %s, a kernel may have %u:%s\n  %-16s %2lld", (long long)(s.buffer_count + num), name.c_str(), kMaxBuffers, list.c_str(), name.c_str(), (long long)num),
               "take several tensors from one TBuf with GetWithOffset");
     }

@@ -266,4 +266,8 @@ void mark_undefined(Core& c, Mem m, uint64_t lo, uint64_t hi) {
     if (launch().spec.checks && m != Mem::GM && lo < hi) c.board->shadow[int(m)].define(lo, hi, kNeverWritten);
 }
 
+void mark_defined(Core& c, Mem m, uint64_t lo, uint64_t hi) {
+    if (launch().spec.checks && m != Mem::GM && lo < hi) c.board->shadow[int(m)].define(lo, hi, kDefined);
+}
+
 }  // namespace twin

@@ -134,6 +134,12 @@ void* tw_local_scalar(const LocalRef* r, uint64_t offset, uint32_t bytes, int wr
 
 void* tw_local_pointer(const LocalRef* r) { return r->mem == Mem::N ? nullptr : core().at(r->mem, r->addr); }
 
+void* tw_local_raw(const LocalRef* r) {
+    // What is written through the pointer is not seen: from here on these bytes count as written.
+    if (r->mem != Mem::N && uint64_t(r->addr) + r->bytes <= capacity(r->mem)) mark_defined(core(), r->mem, r->addr, uint64_t(r->addr) + r->bytes);
+    return tw_local_pointer(r);
+}
+
 int32_t tw_user_tag(const LocalRef* r, int32_t value, int write) {
     QueueState& s = queue_state();
     if (write) { s.tags[r->buf] = value; return value; }

@@ -8,7 +8,7 @@ namespace twin {
 struct PhyAddr {
     LocalRef ref;
     operator uint64_t() const { return ref.addr; }
-    template <class U> operator U*() const { return static_cast<U*>(tw_local_pointer(&ref)); }
+    template <class U> operator U*() const { return static_cast<U*>(std::is_const<U>::value ? tw_local_pointer(&ref) : tw_local_raw(&ref)); }
 };
 }  // namespace twin
 
