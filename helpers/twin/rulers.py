@@ -106,7 +106,7 @@ _VARIABLE = re.compile(r"^\s*(?:inline|static|extern|constexpr)\s[^;=({\n]*?\b(\
 _USING = re.compile(r"\busing\s+(?:[\w:]+::)?(\w+)\s*[=;]")
 _ENUM = re.compile(r"\benum\b[^{;]*\{(.*?)\}", re.S)
 _CONSTANT = re.compile(r"\bconstexpr\s+[\w:<>\s]+?\b(\w+)\s*(?:=|\{|\[)")
-_MEMBER = re.compile(r"^\s+(?:template\s*<[^\n]*>\s*)?(?:static\s+|constexpr\s+|inline\s+|explicit\s+)*[\w:<>,*&\s]*?\b(\w+)\s*\([^;{}]*(?:\{\}[^;{}]*)?\)\s*(?:const\s*)?\{", re.M)
+_MEMBER = re.compile(r"^[ \t]+[^\n=;(]*\b(\w+)[ \t]*\((?:[^;{}\n]|\{\})*\)[ \t]*(?:const[ \t]*)?\{", re.M)      # on one line
 
 
 @lru_cache(maxsize=1)

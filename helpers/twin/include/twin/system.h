@@ -70,6 +70,7 @@ constexpr int32_t CeilDivision(int32_t a, int32_t b) { return b == 0 ? 0 : (a + 
 // a / b rounded up
 constexpr uint32_t DivCeil(uint32_t a, uint32_t b) { return b == 0 ? 0 : a / b + (a % b != 0); }
 // ---- Ceil
+// a / b rounded up; for tensors see adv_math.h
 constexpr uint32_t Ceil(uint32_t a, uint32_t b) { return DivCeil(a, b); }
 // ---- AlignUp
 // a rounded up to a multiple of b
