@@ -18,7 +18,7 @@ import numpy as np
 import helpers as hp
 from helpers import channel
 from helpers.build import compiler
-from helpers.course import published
+from helpers.course import load, published
 
 N = 16 << 20
 BLOCKS = 32
@@ -138,6 +138,32 @@ def throughput() -> list[tuple[str, float, float, int]]:
     return rows
 
 
+def row_kernels() -> list[tuple[str, float, float]]:
+    """Kernels of the course with many short vector calls, beside the NumPy expression for the same."""
+    rms_norm, softmax = load("rms_norm", "ladder"), load("softmax", "ladder")
+    x = np.random.default_rng(0).standard_normal((1024, 1024)).astype(np.float32)
+    gamma, y = np.ones(1024, np.float32), np.empty_like(x)
+
+    def plain_rms_norm():
+        return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-6) * gamma
+
+    def plain_softmax():
+        e = np.exp(x - x.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True)
+
+    rows = []
+    for name, module, version, args, plain in (("rms_norm", rms_norm, rms_norm.VERSIONS[4], (x, gamma, y), plain_rms_norm),
+                                               ("softmax", softmax, softmax.VERSIONS[1], (x, y), plain_softmax)):
+        kernel = module.compile(version, np.float32)
+        run = module.launch(version, *args, kernel=kernel)
+        hp.check(y, plain())
+        pairs = [(median(lambda: module.launch(version, *args, kernel=kernel), 3), median(plain, 3)) for _ in range(5)]
+        calls = int(run.totals["vector_instructions"])
+        rows.append((f"{name}, 1 M float32, {calls:,} vector calls", statistics.median(p[0] for p in pairs), statistics.median(p[1] for p in pairs)))
+    channel.stop_waiting_runner()
+    return rows
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--no-first-build", action="store_true")
@@ -150,6 +176,8 @@ def main() -> None:
     for name, ms, numpy_ms, memory in throughput():
         what = f"{name}, 16 M float32, all checks (numpy {numpy_ms:.1f} ms)"
         print(f"{what:44}{ms:10.1f} ms{ms / numpy_ms:8.2f} x numpy{memory / 2**20:8.0f} MB in the runner beyond the arrays")
+    for name, ms, numpy_ms in row_kernels():
+        print(f"{name:44}{ms:10.1f} ms{ms / numpy_ms:8.2f} x numpy ({numpy_ms:.1f} ms)")
     print("\nAdd, 8192 x 8192 half: the estimate of each version beside its published time")
     print(published.table(published.measure(published.ladder_steps("add", timeout=300.0)), "Ascend910B1"))
 
