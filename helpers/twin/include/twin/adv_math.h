@@ -159,13 +159,17 @@ TWIN_MATH4(Sign)
 // e^x = e^floor(x) * (1 + f + f^2/2! + ... + f^n/n!), f = x - floor(x), n = taylorExpandLevel, in float: few terms show
 // limits: half, float; n in 0..255, 10..15 recommended, 0 = plain; own dst; isReuseSource destroys a float source; GetExpMaxMinTmpSize
 // pipe: V
+#define TWIN_EXP_HERE(T) \
+    static_assert(__NPU_ARCH__ == 2201 || twin::never<T>, "UNSUPPORTED_API: Exp with a series does not exist on the inference chip. Fix: use Exp(dst, src, count)")
 template <typename T, uint8_t taylorExpandLevel, bool isReuseSource = false>
 inline void Exp(const LocalTensor<T>& dstTensor, const LocalTensor<T>& srcTensor, const int64_t calCount, twin::At at = twin::At::here()) {
+    TWIN_EXP_HERE(T);
     TWIN_MATH_BODY(Exp, T, m.mode = taylorExpandLevel;, twin::adv_tmp(), &calCount)
 }
 template <typename T, uint8_t taylorExpandLevel, bool isReuseSource = false>
 inline void Exp(const LocalTensor<T>& dstTensor, const LocalTensor<T>& srcTensor, const LocalTensor<uint8_t>& sharedTmpBuffer, const int64_t calCount,
                 twin::At at = twin::At::here()) {
+    TWIN_EXP_HERE(T);
     TWIN_MATH_BODY(Exp, T, m.mode = taylorExpandLevel;, twin::adv_tmp(sharedTmpBuffer), &calCount)
 }
 
