@@ -138,3 +138,12 @@ def test_changes_show_code_only():
     shown = changes(v2, v3).splitlines()
     assert [line[:1] for line in shown] == ["-", "+"] and "16384" in shown[1]
     assert v3.comment.startswith("add, v3: ") and not v3.code.startswith("//")
+
+
+def test_one_function_of_a_version():
+    v5 = load("rms_norm", "ladder").VERSIONS[4]
+    shown = v5.function("RowSums")
+    assert shown.startswith("// sum[r] =") and shown.endswith("\n}") and "WholeReduceSum" in shown and "Compute" not in shown
+    assert v5.function("CopyOut").startswith("__aicore__ inline void CopyOut(")
+    with pytest.raises(ValueError, match="no function CopyUp in v5_all_cores.cpp"):
+        v5.function("CopyUp")
