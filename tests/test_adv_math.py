@@ -102,7 +102,8 @@ def test_integers_xor_power():
     assert np.array_equal(y, x ^ e) and complaints(r) == []
     x = np.tile(np.array([3, -2, 0, 7, 1, -1, 10, 46341] * 32, np.int32), (2, 1))
     e = np.tile(np.array([4, 31, 0, 13, -5, -3, 9, 2] * 32, np.int32), (2, 1))
-    y, _ = run("int32_t", ["Power(d, s, b);", "Power(d, s, 3, tmp, n);"], x, e)
+    y, r = run("int32_t", ["Power(d, s, b);", "Power(d, s, 3, tmp, n);"], x, e)
+    assert len(complaints(r)) == 1 and "exponent[4] = -5 is negative" in complaints(r)[0]
     wrap = lambda v: (v + 2**31) % 2**32 - 2**31
     assert y[0, :8].tolist() == [81, -2**31, 1, wrap(7**13), 1, -1, 10**9, wrap(46341**2)]
     assert y[1, :8].tolist() == [wrap(int(v) ** 3) for v in x[1, :8]]

@@ -38,6 +38,18 @@ void look_at_values(const Instr& in, const MathPlan& p, const uint8_t* ub) {
     }
 }
 
+// base^exponent of integers: below zero the true value is a fraction.
+void look_at_exponents(const Instr& in, const MathPlan& p, const uint8_t* ub) {
+    const uint8_t* e = p.loop.still[1] ? reinterpret_cast<const uint8_t*>(&p.number) : ub + p.src[1];
+    const Undefined holes(p.src[1], p.src[1] + (p.loop.still[1] ? 0 : uint64_t(p.n) * 4));
+    for (int64_t i = 0; i < (p.loop.still[1] ? 1 : p.n); ++i) {
+        const double v = adv_load(DType::I32, e, i);
+        if (v >= 0 || (holes.any && holes.at(p.src[1] + uint64_t(i) * 4, 4))) continue;
+        report(Severity::Warning, "NUMERIC", in.at, fmt("%s: exponent[%lld] = %g is negative; of the true value only the whole part is kept", in.op, ll(i), v), "Cast to float first");
+        return;
+    }
+}
+
 void look_at_results(const Instr& in, const MathPlan& p, const uint8_t* dst, const double* before, int64_t i0, int64_t n, const Undefined& holes) {
     const uint32_t z = size_of(p.loop.from);
     for (int64_t i = 0; i < n; ++i) {
@@ -64,6 +76,7 @@ void math_run(Core& c, const Instr& in) {
     const MathRow& row = math_row(p.op);
     const bool limited = std::isfinite(row.lo) || std::isfinite(row.hi), floats = p.loop.type == DType::F16 || p.loop.type == DType::F32;
     if (checks_on() && limited) look_at_values(in, p, ub);
+    if (checks_on() && p.op == MathOp::Power && p.loop.type == DType::I32) look_at_exponents(in, p, ub);
     if (!checks_on() || limited || !floats || p.loop.still[0]) {
         run_part(p, ub, a, b, 0, p.n);
     } else {
