@@ -7,5 +7,9 @@ def compare(left, right, names=("kernel", "simulation")):
 
         hp.compare(kernel[8](x, y), simulation[8](x, y))
     """
+    from .run import Run
+    for run in (left, right):
+        if not isinstance(run, Run):
+            raise TypeError(f"hp.compare takes two runs, such as kernel[8](x, y), not {type(run).__name__}")
     from .views.compare import compare as page           # draws nothing, but the views bring Matplotlib along
     return page(left, right, names)

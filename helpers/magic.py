@@ -1,9 +1,11 @@
 """The notebook cell that is a kernel: %%ascendc."""
 from __future__ import annotations
 
+import builtins
 import os
 import shlex
 import sys
+import types
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +26,10 @@ class Options:
 
 def parse(line: str) -> Options:
     """The options of a magic line. Anything unknown is a ValueError: IPython's own parser errors pass unseen in tests."""
-    words = iter(shlex.split(line))
+    try:
+        words = iter(shlex.split(line))
+    except ValueError:
+        raise ValueError(f"%%ascendc: a quotation mark is not closed. {_USAGE}") from None
     found: dict = {}
 
     def put(key: str, value) -> None:
@@ -87,6 +92,7 @@ def ascendc(line: str, cell: str | None = None):
             _build(options, cell)
         return
     for name, kernel in _build(options, cell).items():
+        _say_what_is_hidden(name, namespace)
         namespace[name] = kernel
 
 
@@ -104,6 +110,15 @@ def _build(options: Options, cell: str) -> dict:
 
     names = [options.name] if options.name else [e.name for e in source.scan(cell).entries] or [None]
     return {_bound_name(k.name): k for k in map(one, names)}
+
+
+def _say_what_is_hidden(name: str, namespace: dict) -> None:
+    """A kernel called np or abs takes the place of something that later cells may still call."""
+    from .kernel import Kernel
+    old = namespace.get(name, getattr(builtins, name, None))
+    if isinstance(old, types.ModuleType) or callable(old) and not isinstance(old, Kernel):
+        print(f"{name} is now the kernel; before, it was {'a module' if isinstance(old, types.ModuleType) else 'a function'}. "
+              "Cells that still mean the old one need another name for the kernel.")
 
 
 def _bound_name(entry: str) -> str:

@@ -88,7 +88,7 @@ def test_other_variables_survive_a_failed_build(shell):
 
 @pytest.mark.parametrize("line, words", [("--bad", "--bad is not an option"), ("a b", "given twice"), ("--chip", "needs a value"),
                                          ("--chip --strict-sync", "needs a value"), ("--target gpu", "auto, host or npu"),
-                                         ("--strict-sync=1", "not an option"), ("--expect-error NO_SUCH", "NO_SUCH"), ("a --expect-error MISALIGN", "MISALIGNED")])
+                                         ("--strict-sync=1", "not an option"), ('"open', "not closed"), ("--expect-error NO_SUCH", "NO_SUCH"), ("a --expect-error MISALIGN", "MISALIGNED")])
 def test_bad_options_are_ordinary_exceptions(shell, line, words):
     assert run(shell, "add_one") is None
     error = run(shell, line)
@@ -127,6 +127,20 @@ def test_only_the_findings_are_shown(shell, capsys):
     text = shown.out + shown.err
     assert "Muls" not in text and "Adds takes a scalar" in text
     assert "helpers/" not in text and "Traceback" not in text
+
+
+def test_a_kernel_that_hides_a_python_name_says_so(shell, capsys):
+    for name, what in (("abs", "a function"), ("math", "a module"), ("add_one", "")):
+        shell.run_cell("import math")
+        assert run(shell, name, ADD_ONE.replace("add_one", name)) is None
+        out = capsys.readouterr().out
+        assert what in out if what else not out
+
+
+def test_template_names_its_arguments_as_a_cell_does(shell):
+    text = '#include "kernel_operator.h"\ntemplate <typename T> __global__ __aicore__ void k(GM_ADDR x) {}\n'
+    for line in ("", "k"):
+        assert "Fix: %%ascendc k<half>" in str(run(shell, line, text))
 
 
 def test_help_is_the_manual(shell):

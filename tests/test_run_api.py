@@ -207,6 +207,13 @@ def test_several_kernels_in_one_text(data):
     assert hp.compile(two, name="add_again").name == "add_again"
 
 
+def test_compare_takes_runs(add, data):
+    run = add[8](*data, N)
+    assert hp.compare(run, run).data["first"] is None
+    with pytest.raises(TypeError, match="two runs"):
+        hp.compare(run, add)
+
+
 def test_targets():
     assert hp.compile(ADD, target="auto").target == "host"
     assert "CANN" in str(error_of(lambda: hp.compile(ADD, target="npu"), hp.WorkbookError))

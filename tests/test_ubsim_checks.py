@@ -566,3 +566,13 @@ def test_expect_error_works_around_a_simulation(capsys):
     with hp.expect_error("QUEUE_EMPTY"):
         hp.ubsim(broken)[1](*arrays())
     assert f"QUEUE_EMPTY  line {line_of(broken)}, block 0" in capsys.readouterr().out
+
+
+def test_a_queue_without_a_name_is_not_called_after_a_keyword():
+    @hp.ubsim
+    def nameless(core, x):
+        core.TQue("VECIN", num=2, length=1 << 20)
+
+    with pytest.raises(hp.KernelError) as caught:
+        nameless[1](np.zeros(8, np.float32))
+    assert "num " not in str(caught.value) and "queue " in str(caught.value)

@@ -128,6 +128,9 @@ def _require_entries(found: source.Scan, name: str | None, text: str, label: str
         finding = with_source(Finding("COMPILE", "error", None if line is None else first_line + line, message, hint), text, first_line)
         raise CompileError(_headline(label, [finding]), [finding])
 
+    def instance(wanted: str) -> str:
+        return f"%%ascendc {wanted}" if label.startswith("%%ascendc") else f'name="{wanted}"'
+
     if not re.search(r"^[ \t]*#[ \t]*include\b", text, re.M):
         fail('The text includes no header, so no Ascend C name is known in it.', 'Put #include "kernel_operator.h" at the top.')
     names = [e.name for e in found.entries]
@@ -140,14 +143,14 @@ def _require_entries(found: source.Scan, name: str | None, text: str, label: str
         match = [t for t in found.templates if t.name == name.split("<")[0].strip()]
         if match:
             example = ", ".join("half" if p.split()[0] in ("typename", "class") else "1" for p in match[0].template_params)
-            fail(f"{name} is a kernel template: it runs once its arguments are named.", f'name="{name}<{example}>"', match[0].line)
+            fail(f"{name} is a kernel template: it runs once its arguments are named.", instance(f"{name}<{example}>"), match[0].line)
         known = ", ".join([*names, *(f"{t.name}<…>" for t in found.templates)]) or "none"
         fail(f"There is no kernel {name} in this text. Kernels here: {known}.", "Use one of these names, or mark the function __global__ __aicore__.")
     if not found.entries:
         if found.templates:
             first = found.templates[0]
             example = ", ".join("half" if p.split()[0] in ("typename", "class") else "1" for p in first.template_params)
-            fail(f"{first.name} is a kernel template: it runs once its arguments are named.", f'name="{first.name}<{example}>"', first.line)
+            fail(f"{first.name} is a kernel template: it runs once its arguments are named.", instance(f"{first.name}<{example}>"), first.line)
         _fail_without_kernel(label)
 
 

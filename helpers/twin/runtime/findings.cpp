@@ -91,6 +91,9 @@ std::string assigned_name(At at) {
         while (e > 0 && std::isspace(static_cast<unsigned char>(s[e - 1]))) --e;
         size_t b = e;
         while (b > 0 && is_name(s[b - 1])) --b;
+        size_t a = b;
+        while (a > 0 && std::isspace(static_cast<unsigned char>(s[a - 1]))) --a;
+        if (a > 0 && (s[a - 1] == ',' || s[a - 1] == '(')) continue;      // f(num=2) assigns nothing
         if (b < e) return s.substr(b, e - b);
     }
     return {};
