@@ -160,6 +160,7 @@ MISTAKES = {   # line: (code, words of the message, words of the hint)
     "Cast(d, a, CAST_NONE, n);": ("COMPILE", "CAST_NONE", "RoundMode::CAST_NONE"),
     "Cast(d, a, n);": ("COMPILE", "Cast", ""),
     "class P { void f() {} }; P w; w.f();": ("COMPILE", "private", "public:"),
+    "LoadData2DParams w;": ("UNSUPPORTED_API", "LoadData2DParams cube", ""),
     "std::cout << 3;": ("UNSUPPORTED_API", "std::cout", "printf"),
     "int z = undefinedThing;": ("COMPILE", "undefinedThing not declared", ""),
     "int z = 3": ("COMPILE", "; is missing", ""),

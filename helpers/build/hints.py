@@ -4,13 +4,14 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
-from . import twin
+from .names import api_names, enum_of, header_words, nearest as _nearest
 from .scan import split as _split
 
 # Names that are global in CANN, although most of the API lives in namespace AscendC.
 _GLOBAL = re.compile(r"^(EVENT_ID\d|event_t|pipe_t|PIPE_\w+|GetTPipePtr|GetSysWorkSpacePtr|CubeFormat|QuantMode_t|pad_t|GM_ADDR|half|bfloat16_t)$")
+# Of these the ones that no header declares.
+_CUBE = re.compile(r"^(LoadData|LoadImageToLocal|Mmad|Fixpipe|SetFixPipe|SetHF32|Matmul|REGIST_MATMUL_OBJ|Conv)\w*$")
 
 
 @dataclass(frozen=True)
@@ -50,41 +51,6 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
-@lru_cache(maxsize=4)
-def _names(_digest: str) -> tuple[str, ...]:
-    names: set[str] = set()
-    for header in twin.INCLUDE.rglob("*.h"):
-        for ruler in re.findall(r"^// ---- (.+)$", header.read_text(errors="replace"), re.M):
-            names.update(re.findall(r"\b[A-Za-z_]\w*", re.sub(r"\(.*?\)|<.*?>", "", ruler)))
-    return tuple(sorted(names))
-
-
-@lru_cache(maxsize=4)
-def _enumerators(_digest: str) -> dict[str, str]:
-    """Enumerator to enum class, first one first: VECIN is one of TPosition."""
-    found: dict[str, str] = {}
-    for header in sorted(twin.INCLUDE.rglob("*.h")):
-        for name, body in re.findall(r"\benum class (\w+)[^{};]*\{([^}]*)\}", header.read_text(errors="replace")):
-            for word in re.findall(r"(?:^|,)\s*([A-Za-z_]\w*)", re.sub(r"//[^\n]*", "", body)):
-                found.setdefault(word, name)
-    return found
-
-
-@lru_cache(maxsize=4)
-def _header_words(_digest: str) -> frozenset:
-    return frozenset(w for header in twin.INCLUDE.rglob("*.h") for w in re.findall(r"\b[A-Za-z]\w{2,}", header.read_text(errors="replace")))
-
-
-def api_names() -> tuple[str, ...]:
-    """Every API the twin knows, read from the ruler lines of its headers."""
-    return _names(twin.header_digest())
-
-
-def _nearest(name: str) -> str:
-    near = difflib.get_close_matches(name, api_names(), 1, 0.75)
-    return near[0] if near else ""
-
-
 # ---- rules
 # What a message of the headers is about, by its words; a code in front of the text ("OVERLAP: …") decides alone.
 _ABOUT = [(r"not modelled|does not exist|no such call", "UNSUPPORTED_API"),
@@ -114,9 +80,11 @@ def _unknown(match, notes, source):
     if name in api_names() and not _GLOBAL.match(name):
         return Explained("COMPILE", f"{name} is not known here: it lives in namespace AscendC.",
                          f"Write AscendC::{name}, or put using namespace AscendC; after the includes.")
-    enum = _enumerators(twin.header_digest()).get(name)
+    enum = enum_of(name)
     if enum:
         return Explained("COMPILE", f"{name} is not declared here: it belongs to {enum}.", f"Write {enum}::{name}.")
+    if _CUBE.match(name):
+        return Explained("UNSUPPORTED_API", f"{name} belongs to the cube unit, which the twin does not model yet.", "Kernels of the vector unit run today; see the API table.")
     near = _nearest(name)
     if re.search(rf"\b{re.escape(name)}\s*(?:<[^;]*>)?\s*\(", source) and name[:1].isupper():
         return Explained("UNSUPPORTED_API", f"{name} is not a function the twin knows.",
@@ -133,7 +101,7 @@ def _not_in_namespace(match, notes, source):
         near = _nearest(name)
         return Explained("UNSUPPORTED_API", f"AscendC::{name} is not a name the twin knows.",
                          f"The nearest name is AscendC::{near}." if near else "If it is an Ascend C function, it is not modelled yet: see the API table.")
-    near = difflib.get_close_matches(name, _header_words(twin.header_digest()), 1, 0.75)
+    near = difflib.get_close_matches(name, header_words(), 1, 0.75)
     return Explained("COMPILE", f"{plain(space)} has no member {name}.", f"Did you mean {near[0]}?" if near else "Check the spelling.")
 
 
