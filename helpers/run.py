@@ -72,7 +72,7 @@ class Run:
         noted = len(self.findings) - warned
         seen = [f"{n} {word}{'' if n == 1 else 's'}" for n, word in ((warned, "warning"), (noted, "note")) if n]
         blocks = f"{self.blocks} block{'' if self.blocks == 1 else 's'}"
-        return ", ".join([f"{self.name}: {blocks}, {self.time_us:.2f} us {self.origin}", *seen])
+        return ", ".join([f"{self.name}: {blocks}, {self.time_us:.2f} us {self.origin}", *self.notes, *seen])
 
     # ---- views: plain functions of this run, loaded when first asked for
 

@@ -207,6 +207,14 @@ def test_several_kernels_in_one_text(data):
     assert hp.compile(two, name="add_again").name == "add_again"
 
 
+def test_a_run_that_is_too_long_for_its_estimate_says_so(data):
+    body = "Duplicate(a, 1.0f, 64); for (int32_t i = 0; i < n; i++) Adds(a, a, 1.0f, 64);"
+    kernel = hp.compile('#include "kernel_operator.h"\nusing namespace AscendC;\nextern "C" __global__ __aicore__ void busy(int32_t n) {\n'
+                        "TPipe pipe; TBuf<> b; pipe.InitBuffer(b, 256); LocalTensor<float> a = b.Get<float>();\n" + body + "\n}\n")
+    assert "covers" not in repr(kernel[1](1000))
+    assert "us estimate (Ascend910B1), the estimate covers the first 3000000 steps of the kernel" in repr(kernel[1](3_000_000))
+
+
 def test_compare_takes_runs(add, data):
     run = add[8](*data, N)
     assert hp.compare(run, run).data["first"] is None
