@@ -1,7 +1,7 @@
 // rms_norm, backward: gradients of x and of gamma.
 // What: with normed = x / rms, dx = (dy * gamma - normed * mean(dy * gamma * normed)) / rms and dgamma = sum over rows of dy * normed.
 // Why: rms is computed again from x, which is loaded anyway. dgamma is float, also for half, since it sums over all rows.
-// Timeline: as v5 with two loads and about three times the work of V. At its end each block adds its dgamma to GM.
+// Timeline: two loads, and V sets the pace with about three times the work of v5. At its end each block adds its dgamma to GM.
 #include "kernel_operator.h"
 using namespace AscendC;
 

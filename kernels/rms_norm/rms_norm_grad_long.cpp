@@ -1,7 +1,7 @@
 // rms_norm, backward for rows that do not fit UB: two passes over each row.
 // What changed: pass 1 sums x * x and dy * gamma * x tile by tile; pass 2 loads again, writes dx and adds to dgamma.
 // Why: both means are known only after the last element. They can be summed in one pass, since rms is a common factor.
-// Timeline: as rms_norm_long, with three loads in each pass. MTE2 sets the pace.
+// Timeline: as rms_norm_long, with three loads in each pass. V is the busiest pipe.
 #include "kernel_operator.h"
 using namespace AscendC;
 

@@ -2,7 +2,7 @@
 // What changed: a row is cut into tiles. The first pass adds up squares, the second one loads the row again and scales it.
 // Why: the factor of a row is known only after its last element. Loading twice costs 3 tensors instead of 2, and any length works.
 //      A running mean and variance (Welford) would not help: there is no mean to subtract, and the second pass stays.
-// Timeline: loads of pass 1, then loads and stores of pass 2, row after row. MTE2 sets the pace.
+// Timeline: loads of pass 1, then loads and stores of pass 2, row after row. MTE2 is the busiest pipe.
 #include "kernel_operator.h"
 using namespace AscendC;
 

@@ -1,7 +1,7 @@
 // rms_norm, v1: everything in half, row by row, one core.
 // What: y = x / sqrt(mean(x * x) + eps) * gamma, one row per tile. Squares, their sum and eps are half, like x and y.
 // Why: "half in, half out" seems to ask for it. A square above 65,504 or a small eps shows why it is wrong.
-// Timeline: V is busy most of the time, and MTE2 waits for it: each of seven short calls pays its start again, for every row.
+// Timeline: load, V and store take turns. V works half of the time: seven short calls pay their start again for every row.
 #include "kernel_operator.h"
 using namespace AscendC;
 

@@ -2,7 +2,7 @@
 // What changed: one copy brings tileRows rows. V squares them in one call, adds the halves of each row until 64 elements
 //      are left, and sums these 64 for all rows in one WholeReduceSum. Brcb spreads each factor over one block of 32 B.
 // Why: a call pays about 25 cycles before its first result, ReduceSum 130. Here all rows of the tile share them.
-// Timeline: fewer, longer rectangles. V needs a third of the cycles per row; loads and stores still wait for it.
+// Timeline: fewer, longer rectangles. V needs less than a third of the cycles per row; load, V and store still take turns.
 #include "kernel_operator.h"
 using namespace AscendC;
 

@@ -1,7 +1,7 @@
 // rms_norm, v4: double buffer.
 // What changed: BUFFER_NUM = 2, nothing else. UB holds fewer rows at once.
 // Why: the next rows are loaded and the last ones stored while V works.
-// Timeline: V has no holes any more. It sets the time now, and the copies hide behind it.
+// Timeline: load, V and store overlap. Small holes stay: S comes late to the next load, behind all calls of a tile.
 #include "kernel_operator.h"
 using namespace AscendC;
 

@@ -1,7 +1,7 @@
 // rms_norm, v6: residual add and norm in one kernel.
 // What changed: x + residual is formed in UB, stored as `sum`, and normalised there. v5 would load the same sum again.
 // Why: Add moves 3 tensors and the norm 2. Together they need 4: load x and residual, store y and sum. One launch less, too.
-// Timeline: twice the copies of v5 and nearly the same V. Memory sets the pace even more clearly.
+// Timeline: twice the copies of v5 and nearly the same V. MTE2 has hardly a hole.
 #include "kernel_operator.h"
 using namespace AscendC;
 

@@ -1,7 +1,7 @@
 // rope, v1: the two halves of a row belong together.
 // What: y[i] = x[i] cos[i] - x[i + d/2] sin[i] and y[i + d/2] = x[i + d/2] cos[i] + x[i] sin[i], in float inside.
 // Why: the copies bring both halves of every row into separate buffers, so that V works on whole repeats. No element is moved in UB.
-// Timeline: MTE2 sets the pace: V needs three cycles for 64 outputs, conversions aside.
+// Timeline: MTE2 sets the pace: V needs about six cycles for 64 outputs, conversions aside.
 #include "kernel_operator.h"
 using namespace AscendC;
 

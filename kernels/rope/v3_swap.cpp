@@ -1,7 +1,7 @@
 // rope, v3: neighbours belong together, swapped by shifts. For half only.
 // What changed: y = x * cos + swapped(x) * sin with tables in the layout of x: cos[2i] = cos[2i+1] and -sin[2i] = sin[2i+1].
 // Why: two half are one word of 32 bits. A shift to the left and one to the right swap them, at one cycle per repeat each. No Gather.
-// Timeline: MTE2 sets the pace again: its tables have twice the size, which many heads share.
+// Timeline: MTE2 sets the pace again. Its tables have twice the size, which many heads share.
 #include "kernel_operator.h"
 using namespace AscendC;
 

@@ -1,7 +1,7 @@
 // sinh, v1: all in half, as many hand it in.
 // What: (exp(x) - exp(-x)) * 0.5, each step rounded to half.
 // Why: it is short, and the usual verification passes it. For small x the difference loses its digits, and above 11.09 exp is inf.
-// Timeline: MTE2 and V share the time. Five instructions on 128 half each.
+// Timeline: MTE2 and V are both busy most of the time. Five instructions on 128 half each.
 #include "kernel_operator.h"
 using namespace AscendC;
 

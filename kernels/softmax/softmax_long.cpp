@@ -2,7 +2,7 @@
 // What changed: a row is cut into tiles. Pass 1 keeps a maximum and a sum that are right for the part seen so far; pass 2
 //      loads the row again and writes exp(x - max) / sum.
 // Why: a larger maximum in a later tile makes the earlier sum too large by exp(new - old), and one product repairs it.
-// Timeline: loads of pass 1, then loads and stores of pass 2, row after row. S waits for two numbers of every tile in pass 1.
+// Timeline: loads of pass 1, then loads and stores of pass 2. V sets the pace; S waits for one number of every tile in pass 1.
 #include "kernel_operator.h"
 using namespace AscendC;
 

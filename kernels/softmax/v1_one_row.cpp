@@ -1,7 +1,7 @@
 // softmax, v1: one row at a time.
 // What: y = exp(x - max) / sum of exp(x - max), in float inside; the blocks take rows in uneven parts.
 // Why: without the maximum exp(12) is inf in half and exp(89) in float. With it the largest exponent is 0.
-// Timeline: V is busy nearly all the time. ReduceMax and ReduceSum pay a long start for every row, and S waits for both.
+// Timeline: V is busy three quarters of the time. ReduceMax and ReduceSum pay a long start for every row, and S waits for both.
 #include "kernel_operator.h"
 using namespace AscendC;
 

@@ -2,7 +2,7 @@
 // What changed: one call works on all rows of a tile. Halves of each row are compared (or added) until 64 elements are left;
 //      one WholeReduceMax (or Sum) finishes all rows. Places behind the end of a row hold -inf: no maximum, and exp gives 0.
 // Why: the start of a call is paid once for all rows of a tile, and S does not wait for any number.
-// Timeline: fewer, longer rectangles, about two thirds of the time of v1 in V.
+// Timeline: V has no holes, and needs less than half of the cycles of v1. It still sets the pace.
 #include "kernel_operator.h"
 using namespace AscendC;
 

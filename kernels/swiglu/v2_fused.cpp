@@ -1,7 +1,7 @@
 // swiglu, v2: y = gate / (1 + exp(-gate)) * up in one kernel.
 // What changed: the product follows in UB, before anything is stored.
 // Why: two kernels move five tensors, one moves three: gate, up and y. silu(gate) never leaves UB, and is not rounded to half.
-// Timeline: MTE2 and V are both busy most of the time. No other chapter before has a kernel that is so well balanced.
+// Timeline: MTE2 and V are both busy nearly all the time: bytes and arithmetic are balanced.
 #include "kernel_operator.h"
 using namespace AscendC;
 
