@@ -7,7 +7,14 @@ namespace twin {
 const std::vector<BufferInfo>& buffers() { return board().buffers; }
 uint32_t buffer_generation(int buf) { return buf < 0 ? 0 : board().buffers.at(size_t(buf)).gen; }
 
+// The map of UB shows the first core of each kind: the others leave no marks.
+static bool is_shown() {
+    const Core& c = core();
+    return c.id == 0 || (c.kind == CoreKind::AIV && c.block == 0);
+}
+
 static void mark(Rec kind, int buf, At at) {
+    if (!is_shown()) return;
     Record r;
     r.kind = kind;
     r.id = int16_t(buf);
@@ -22,7 +29,7 @@ int buffer_new(Mem m, uint32_t addr, uint32_t bytes, std::string name, int slot,
     BufferInfo i{m, addr, bytes, std::move(name), slot < 0 ? 0 : slot, at, {}, {}, slot >= 0, slot < 0, 0};
     b.buffers.push_back(i);
     const int index = int(b.buffers.size()) - 1;
-    if (l.running->core.id == 0 || (l.running->core.kind == CoreKind::AIV && l.running->core.block == 0))
+    if (is_shown())
         l.buffers_out.push_back({l.running->core.id, i.name, i.slot, int(m), addr, bytes, at.line});
     if (slot < 0) mark(Rec::BufAlloc, index, at);          // a TBuf is held from its InitBuffer on
     return index;

@@ -188,6 +188,7 @@ void issue_rows(const CopyCall& c, const CopyRows& r) {
     in.put(m);
     in.body = move_rows;
     in.detached = m.atomic == Atomic::None;
+    if (in.detached && !c.store && (r.rows == 1 || (r.local_pitch == int64_t(r.len) && r.global_pitch == int64_t(r.len)))) in.shape = Instr::PlainLoad;
     if (checks_on() && r.note) note_copy(c, r);
     issue(in);
 }

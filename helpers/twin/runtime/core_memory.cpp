@@ -37,6 +37,28 @@ void let_go_retired() {
     launch().retired.clear();
 }
 
+// Mappings of earlier launches: their pages are there already.
+static std::vector<LaunchState::Mapped>& spares() { static std::vector<LaunchState::Mapped> s; return s; }
+
+void keep_memories() {
+    constexpr size_t most = 128;
+    for (auto& m : launch().mapped)
+        if (spares().size() < most) spares().push_back(m); else munmap(m.start, m.bytes);
+    launch().mapped.clear();
+}
+
+static void* spare_memory(size_t bytes, CoreKind kind) {
+    auto& s = spares();
+    for (size_t k = s.size(); k-- > 0;)
+        if (s[k].bytes == bytes && s[k].kind == kind) {
+            void* p = s[k].start;
+            s[k] = s.back();
+            s.pop_back();
+            return p;
+        }
+    return nullptr;
+}
+
 static void give_memory(Instance& i) {
     if (launch().retired.size() > 64) let_go_retired();
     else reclaim_memory();
@@ -44,20 +66,25 @@ static void give_memory(Instance& i) {
     size_t total = guard;
     for (int m = 1; m < int(Mem::N); ++m) if (has_memory(i.core.kind, Mem(m))) total += page_up(launch().capacity[m]) + guard;
     auto& pool = launch().free_storage[int(i.core.kind)];
-    if (pool.empty()) {
-        void* p = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (p == MAP_FAILED) fatal("OUT_OF_MEMORY", {}, "no memory for the on-chip memories of another block");
-        i.storage = static_cast<uint8_t*>(p);
-        launch().mapped.push_back({p, total});
-    } else {
+    bool fresh = false;
+    if (!pool.empty()) {
         i.storage = pool.back();
         pool.pop_back();
+    } else {
+        void* p = spare_memory(total, i.core.kind);
+        if (!p) {
+            p = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            fresh = true;
+        }
+        if (p == MAP_FAILED) fatal("OUT_OF_MEMORY", {}, "no memory for the on-chip memories of another block");
+        i.storage = static_cast<uint8_t*>(p);
+        launch().mapped.push_back({p, total, i.core.kind});
     }
     uint8_t* at = i.storage + guard;
     for (int m = 1; m < int(Mem::N); ++m) {
         if (!has_memory(i.core.kind, Mem(m)) || !launch().capacity[m]) continue;
         const size_t n = page_up(launch().capacity[m]);
-        mprotect(at, n, PROT_READ | PROT_WRITE);
+        if (fresh) mprotect(at, n, PROT_READ | PROT_WRITE);
         // End the memory at the guard page, so that a raw pointer past it is caught.
         i.core.base[m] = at + n - launch().capacity[m];
         std::memset(i.core.base[m], 0xCD, launch().capacity[m]);  // what nobody wrote must not look like a result
@@ -80,7 +107,7 @@ void core_release(Instance& i) {
     i.trace = {};
     if (i.fiber.stack) launch().free_stacks.push_back(i.fiber.stack);
     i.fiber.stack = nullptr;
-    if (g_bodies_pending) launch().retired.push_back({&i, worker_mark()});
+    if (g_bodies_pending) launch().retired.push_back({&i, worker_leave(i.core)});
     else let_go(i);
 }
 

@@ -1,6 +1,4 @@
 // A launch from its description to its result: instances, schedule, end-of-core checks, timing.
-#include <sys/mman.h>
-
 #include "fibers.h"
 #include "hooks.h"
 #include "perf_notes.h"
@@ -96,9 +94,15 @@ static void add_instance(CoreKind kind, int64_t group, int sub, int ratio) {
     g->instances.push_back(std::move(i));
 }
 
+void launch_forget() {
+    if (!g) return;
+    keep_memories();
+    for (char* s : g->free_stacks) spare_stacks().push_back(s);
+    g.reset();
+}
+
 void launch_begin(const LaunchSpec& spec) {
-    if (g) for (auto& m : g->mapped) munmap(m.first, m.second);
-    if (g) for (char* s : g->free_stacks) spare_stacks().push_back(s);
+    launch_forget();
     g = std::make_unique<LaunchState>();
     g->spec = spec;
     g->free_stacks.swap(spare_stacks());

@@ -54,6 +54,9 @@ struct LaunchResult {
 
 void run_launch(const LaunchSpec& spec, LaunchResult& out);
 
+// Frees what the last launch still holds; for when nobody is waiting.
+void launch_forget();
+
 // The same in steps, for a front end that drives the cores itself (one core at a time, in order).
 void launch_begin(const LaunchSpec& spec);
 void launch_core(int64_t block, CoreKind kind, int sub);   // make this core the running one

@@ -47,9 +47,10 @@ static void same_address(const Trace& trace) {
     struct Readers { int cores = 0, last = -1; };
     std::unordered_map<uint64_t, Readers> lines;
     std::map<int32_t, std::pair<int, uint64_t>> worst;               // line of text -> cores, GM line
+    const size_t own = size_t(std::find(trace.files.begin(), trace.files.end(), launch().spec.file) - trace.files.begin());
     for (const CoreTrace& c : trace.cores)
         for (const Record& r : c.rec) {
-            if (r.kind != Rec::Copy || r.copy >= c.copies.size() || c.copies[r.copy].store || trace.files[r.file] != launch().spec.file) continue;
+            if (r.kind != Rec::Copy || r.copy >= c.copies.size() || c.copies[r.copy].store || r.file != own) continue;
             const uint64_t key = c.copies[r.copy].gm / 512;
             Readers& x = lines[key];
             if (x.last == c.core) continue;

@@ -251,6 +251,7 @@ int loop(int socket) {
         t.it_value.tv_sec = 0;
         setitimer(ITIMER_REAL, &t, nullptr);
         if (send(socket, again ? "D" : "E", 1, 0) != 1 || !again) return 0;
+        launch_forget();                             // nobody waits for this
     }
 }
 }  // namespace

@@ -115,7 +115,8 @@ struct LaunchState {
     struct Retired { Instance* instance; uint32_t mark; };  // ended, but bodies of it may still run on the worker
     std::vector<Retired> retired;
     std::vector<uint8_t*> free_storage[2];               // per core kind
-    std::vector<std::pair<void*, size_t>> mapped;
+    struct Mapped { void* start; size_t bytes; CoreKind kind; };
+    std::vector<Mapped> mapped;
     std::vector<char*> free_stacks;
     size_t record_limit = 3'000'000, records = 0;
 };
@@ -130,6 +131,7 @@ void flush_scalar_run();
 void note_scalar(At at);                       // an instruction is issued: the scalar phase ends
 void core_begin(Instance& i);
 void core_release(Instance& i);
+void keep_memories();                           // end of the launch's life: its mappings serve the next one
 void let_go_retired();                          // waits for the worker, then frees what ended cores still held
 [[noreturn]] void stop_launch();
 std::vector<char*>& spare_stacks();

@@ -229,6 +229,7 @@ static void run(const VecCall& call) {
         in.repeats = e.repeats;
         in.elements = uint64_t(e.total) * w.per_unit;
         in.body = vec_run;
+        if (p.contiguous) in.shape = Instr::ElementWise;
         in.detached = c.op != VecOp::ShiftLeft && c.op != VecOp::AddDeqRelu;
         in.put(p);
         static const char* names2[] = {"dst", "src0", "src1"};

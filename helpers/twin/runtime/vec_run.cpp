@@ -3,6 +3,7 @@
 
 #include "vec_core.h"
 #include "vec_lanes.h"
+#include "held.h"
 #include "worker.h"
 
 namespace twin {
@@ -105,7 +106,9 @@ void vec_run(Core& c, const Instr& in) {
     uint64_t where_ = 0;
     if (p.op == uint8_t(VecOp::ShiftLeft)) check_shift(in, p, ub);
     if (p.contiguous) {
-        block(p, ub + p.at[0], ub + p.at[1], ub + p.at[2], p.total, 0, born);
+        const uint8_t* a = t_through[1] ? t_through[1] : ub + p.at[1];
+        const uint8_t* b = t_through[2] ? t_through[2] : ub + p.at[2];
+        block(p, ub + p.at[0], a, b, p.total, 0, born);
         where_ = p.at[0] + uint64_t(std::max<int64_t>(born.index, 0)) * p.size[0];
     } else if (p.first) {
         for (uint32_t r = 0; r < p.repeats; ++r) {

@@ -1,5 +1,7 @@
 #include "worker.h"
 
+#include "held.h"
+
 #include <sched.h>
 
 #include <atomic>
@@ -27,10 +29,11 @@ struct Worker {
     std::mutex mutex;
     std::condition_variable changed;
     std::vector<std::pair<Core*, std::function<void()>>> later;  // written by the worker, read by the engine when the worker is idle
+    HeldLoads held;                          // worker only
     std::thread thread;
 
     template <class F> void sleep_until(std::atomic<bool>& sleeps, F ready) {
-        for (int i = 0; i < 2000; ++i) { if (ready()) return; pause(); }
+        for (int i = 0; i < 20000; ++i) { if (ready()) return; pause(); }
         std::unique_lock<std::mutex> lock(mutex);
         sleeps.store(true);
         changed.wait(lock, ready);
@@ -57,21 +60,25 @@ struct Worker {
                 continue;
             }
             Job& j = ring[h % kJobs];
-            j.in.body(*j.core, j.in);
+            if (!j.core) held.flush();
+            else if (j.in.body) held.run(*j.core, j.in);
+            else held.drop(*j.core);
             head.store(h + 1);
             wake(engine_sleeps);
         }
     }
-    void give(Core& c, const Instr& in) {
+    void give_flush() { give(nullptr, {}); }
+    void give(Core* c, const Instr& in) {
         const uint32_t t = tail.load();
         if (t - head.load() >= kJobs) sleep_until(engine_sleeps, [&] { return t - head.load() < kJobs; });
         Job& j = ring[t % kJobs];
-        j.core = &c;
+        j.core = c;
         j.in = in;
         tail.store(t + 1);
         wake(worker_sleeps);
     }
     void wait() {
+        give_flush();
         const uint32_t t = tail.load();
         sleep_until(engine_sleeps, [&] { return head.load() == t; });
     }
@@ -112,7 +119,7 @@ void worker_stop() {
 bool worker_take(Core& c, const Instr& in) {
     Worker* w = g_worker.get();
     if (!w) return false;
-    w->give(c, in);
+    w->give(&c, in);
     g_bodies_pending = true;
     return true;
 }
@@ -127,7 +134,11 @@ void worker_wait() {
     for (auto& f : later) as_running(*f.first, f.second);
 }
 
-uint32_t worker_mark() { return g_bodies_pending ? g_worker->tail.load(std::memory_order_relaxed) : 0; }
+uint32_t worker_leave(Core& c) {
+    if (!g_bodies_pending) return 0;
+    g_worker->give(&c, {});                   // loads held back for it still point into the memories that are passed on
+    return g_worker->tail.load();
+}
 bool worker_passed(uint32_t mark) { return !g_bodies_pending || int32_t(g_worker->head.load(std::memory_order_acquire) - mark) >= 0; }
 
 void on_engine(Core& c, std::function<void()> f) {

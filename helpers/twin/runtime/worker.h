@@ -14,7 +14,7 @@ void worker_start();                        // for launches that move much data,
 void worker_stop();
 bool worker_take(Core& c, const Instr& in); // false: run it yourself
 void worker_wait();                         // until everything handed over has been done
-uint32_t worker_mark();                     // a point in the order of what was handed over …
+uint32_t worker_leave(Core& c);             // the core has ended: a point in the order of what was handed over …
 bool worker_passed(uint32_t mark);          // … and whether the worker is past it
 // Run on the engine's thread with c as the running core: now, or at the next worker_wait when a body on the worker asks.
 void on_engine(Core& c, std::function<void()> f);

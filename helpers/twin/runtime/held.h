@@ -1,0 +1,34 @@
+// Loads that the worker holds back: an element-wise instruction can read its operand where it still lies, in GM.
+//
+// A tile is usually loaded, read once and overwritten by the next load. Then its bytes never need to be copied into UB.
+// A held load is carried out as soon as anything else touches its bytes, on either side.
+#pragma once
+#include <vector>
+
+#include "regions.h"
+
+namespace twin {
+
+// Where the body of an element-wise instruction finds operand i, when not in UB; set by the worker around a body.
+extern thread_local const uint8_t* t_through[4];
+
+class HeldLoads {
+  public:
+    // Runs the job's body, now or later.
+    void run(Core& c, const Instr& in);
+    // Carries out what is still held.
+    void flush();
+    // The core has ended: nobody will read its local memory any more.
+    void drop(const Core& c);
+
+  private:
+    struct Span { uint64_t lo, hi; };                     // host addresses
+    struct Held { Core* core; Instr in; Span from, to; };
+    std::vector<Held> held_;                              // oldest first
+
+    static bool span(Core& c, const Region& r, Span& s);
+    static bool meets(const Span& a, const Span& b) { return a.lo < b.hi && b.lo < a.hi; }
+    void carry_out(size_t i);
+};
+
+}  // namespace twin
