@@ -12,7 +12,7 @@ constexpr uint32_t LANES = 64;   // float in one repeat of 256 B
 struct RmsNormTilingData {
     uint32_t rows;
     uint32_t length;     // elements of a row
-    uint32_t tileRows;   // rows moved at once
+    uint32_t tileRows;   // rows moved at once: at most 255
     float eps;
 };
 

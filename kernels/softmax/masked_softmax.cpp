@@ -15,7 +15,7 @@ struct SoftmaxTiling {
     uint32_t rowsPerBlock;
     uint32_t extraBlocks;   // this many blocks have one row more
     uint32_t length;        // elements of a row
-    uint32_t tileRows;      // rows moved at once
+    uint32_t tileRows;      // rows moved at once: at most 255
 };
 
 template <typename T>
