@@ -503,3 +503,14 @@ def test_bytes_written_through_a_raw_pointer_count_as_written(xy):
     np.testing.assert_array_equal(xy[1][:64], np.arange(64, dtype=np.float32) ** 2)
     with pytest.raises(hp.KernelError, match="UNINITIALISED_READ"):
         run(kernel(body.replace("POINTEE", "const float").replace("STORE", "(void)p[i]")), *xy)
+
+
+@pytest.mark.parametrize("dtype, found", [(np.float64, True), (np.float16, True), (np.int64, True), (np.float32, False), (np.int32, False), (np.uint8, False)])
+def test_an_array_of_another_type_behind_a_gm_addr(xy, dtype, found):
+    """The default types of NumPy are not those of kernels; bytes and equal sizes may be reinterpreted on purpose."""
+    x = np.zeros(2048, dtype) if dtype is np.uint8 else np.zeros(512, dtype)
+    done = run(kernel("    TBuf<> b; pipe.InitBuffer(b, 256);"), x, xy[1])
+    told = [f for f in done.findings if f.code == "HOST_ARGUMENT"]
+    assert bool(told) == found
+    if found:
+        assert told[0].severity == "warning" and np.dtype(dtype).name in told[0].message and "np.float32" in told[0].hint and told[0].line

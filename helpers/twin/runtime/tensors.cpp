@@ -4,6 +4,7 @@
 
 #include "hooks.h"
 #include "queues.h"
+#include "vec_core.h"
 #include "twin/enums.h"
 
 namespace twin {
@@ -138,6 +139,20 @@ void* tw_local_raw(const LocalRef* r) {
     // What is written through the pointer is not seen: from here on these bytes count as written.
     if (r->mem != Mem::N && uint64_t(r->addr) + r->bytes <= capacity(r->mem)) mark_defined(core(), r->mem, r->addr, uint64_t(r->addr) + r->bytes);
     return tw_local_pointer(r);
+}
+
+// NumPy makes float64 and int64 when nothing else is said. Through a GM_ADDR their bytes would pass as any type; other
+// reinterpretations (bytes, bit patterns of the same size, halves of an integer) are common and meant.
+void tw_gm_type(const void* p, DType t, At at) {
+    const GmBuffer* b = checks_on() && p ? gm_find(p) : nullptr;
+    if (!b || b->workspace) return;
+    const DType a = b->dtype;
+    auto real = [](DType x) { return x == DType::F16 || x == DType::BF16 || x == DType::F32 || x == DType::F64; };
+    if (a == t || size_of(a) < 2 || size_of(t) < 2 || (!real(a) && !real(t)) || (size_of(a) == size_of(t) && !(real(a) && real(t)))) return;
+    static const char* numpy[] = {"", "float16", "ml_dtypes.bfloat16", "float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "", "bool_"};
+    report(Severity::Warning, "HOST_ARGUMENT", at,
+           fmt("argument %s is an array of %s, and this GlobalTensor reads its bytes as %s: nothing is converted", b->name.c_str(), numpy[int(a)], dtype_name(t)),
+           fmt("make the array with dtype=%s%s", t == DType::BF16 ? "" : "np.", numpy[int(t)]));
 }
 
 int32_t tw_user_tag(const LocalRef* r, int32_t value, int write) {

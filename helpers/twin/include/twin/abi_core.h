@@ -27,6 +27,7 @@ void tw_local_window(twin::LocalRef* r, int64_t shift, uint64_t bytes, twin::At 
 void* tw_local_scalar(const twin::LocalRef* r, uint64_t offset, uint32_t bytes, int write, twin::At at);
 void* tw_local_pointer(const twin::LocalRef* r);
 void* tw_local_raw(const twin::LocalRef* r);               // a pointer that the kernel may write through, unseen
+void tw_gm_type(const void* p, twin::DType t, twin::At at);            // SetGlobalBuffer: does the array hold this type?
 int32_t tw_user_tag(const twin::LocalRef* r, int32_t value, int write);
 uint32_t tw_shape_store(const twin::ShapeRecord* s);
 void tw_shape_load(uint32_t id, twin::ShapeRecord* out, twin::At at);

@@ -45,12 +45,13 @@ class GlobalTensor {
 public:
     using PrimType = PrimT<T>;
 
-    void SetGlobalBuffer(__gm__ PrimType* p, uint64_t n) {
+    void SetGlobalBuffer(__gm__ PrimType* p, uint64_t n, ::twin::At at = ::twin::At::here()) {
+        tw_gm_type(p, ::twin::dtype_of<std::remove_cv_t<PrimType>>(), at);
         ref_.ptr = reinterpret_cast<uint8_t*>(const_cast<std::remove_cv_t<PrimType>*>(p));
         bytes_ = ref_.bytes = ::twin::bytes_of<T>(n);
         ref_.set = 1;
     }
-    void SetGlobalBuffer(__gm__ PrimType* p) { SetGlobalBuffer(p, 0); }
+    void SetGlobalBuffer(__gm__ PrimType* p, ::twin::At at = ::twin::At::here()) { SetGlobalBuffer(p, 0, at); }
     const __gm__ PrimType* GetPhyAddr() const { return reinterpret_cast<const PrimType*>(ref_.ptr); }
     __gm__ PrimType* GetPhyAddr(uint64_t off) const { return reinterpret_cast<PrimType*>(ref_.ptr + ::twin::bytes_of<T>(off)); }
     PrimType GetValue(uint64_t i, ::twin::At at = ::twin::At::here()) const {
