@@ -181,7 +181,7 @@ void perform(const Instr& in, const Clock& issued, uint32_t seq, uint32_t rec) {
     }
     if (!in.body) return;
     // Small bodies are not worth a hand-over, unless the worker still has earlier ones to do.
-    if (in.detached && (g_bodies_pending || uint64_t(in.reg[0].n0) * in.reg[0].n1 * in.reg[0].len >= 4096) && worker_take(c, in)) return;
+    if (in.detached && (g_bodies_pending || uint64_t(in.reg[0].n0) * in.reg[0].n1 * in.reg[0].len >= 16384) && worker_take(c, in)) return;
     wait_for_bodies();
     in.body(c, in);
 }
