@@ -59,4 +59,5 @@ doctor: setup
 	@$(PY) -m helpers doctor
 
 clean-cache:
+	@command -v $(PY) >/dev/null || { echo "$(PY) is not there yet: make setup installs it."; exit 1; }
 	@$(PY) -m helpers.build clear

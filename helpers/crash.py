@@ -41,6 +41,8 @@ def explain(job: Job, outcome: Outcome) -> Finding | None:
 
 def _signal(job: Job, outcome: Outcome, after: str) -> tuple[str, str, str]:
     crash = outcome.crash
+    if crash.kind in (_SEGV, _BUS, _FPE, _ILL) and crash.code <= 0:     # sent by a process: the address means nothing
+        return "CRASH", f"A signal was sent to the kernel with raise() or kill().{after}", "Signals do not exist on the device; Trap() and ASSERT stop a kernel."
     if crash.kind == _STACK:
         return ("CRASH", "The stack ran out: a function calls itself without end, or a local array is too large.",
                 "Turn the recursion into a loop; keep large arrays in UB (TBuf) or in GM.")

@@ -183,6 +183,13 @@ def test_timeout_ends_what_the_kernel_has_started(clean):
     assert not psutil.wait_procs(left, 2)[1]
 
 
+def test_raised_signal_is_no_null_pointer(clean):
+    kernel = hp.compile('#include "kernel_operator.h"\n#include <csignal>\nextern "C" __global__ __aicore__ void k(GM_ADDR x) { raise(SIGSEGV); }\n')
+    with pytest.raises(hp.KernelError) as caught:
+        kernel[1](np.zeros(8, np.float32))
+    assert "raise()" in caught.value.findings[0].message and "null" not in str(caught.value)
+
+
 def test_endless_recursion(kernels, clean):
     found, _, _ = fail(kernels["recursive"])
     assert found.code == "CRASH" and "calls itself" in found.message
