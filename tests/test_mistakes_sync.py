@@ -258,3 +258,26 @@ def test_same_findings_eager_and_lazy(xy):
     eager = key(findings_of(kernel(body), *xy))
     assert len(eager) == 2
     assert eager == key(findings_of(kernel(body), *xy, schedule="lazy"))
+
+
+def test_a_kernel_without_tpipe_must_wait_for_its_stores(xy):
+    x, y = xy
+    body = """
+    LocalTensor<T> t(TPosition::VECCALC, 0, 256);
+    InitSocState();
+    DataCopy(t, xGm, 256);
+    SetFlag<HardEvent::MTE2_MTE3>(0); WaitFlag<HardEvent::MTE2_MTE3>(0);
+    DataCopy(yGm, t, 256);%s
+    %s
+"""
+    assert_finds("MISSING_SYNC", kernel(body % ("  // HERE", ""), pipe=False), x, y, severity="warning", says="PIPE_ALL")
+    assert_clean(kernel(body % ("", "PipeBarrier<PIPE_ALL>();"), pipe=False), x, y)
+    assert_clean(kernel(body % ("", "SetFlag<HardEvent::MTE3_MTE2>(0); WaitFlag<HardEvent::MTE3_MTE2>(0);"), pipe=False), x, y)
+    np.testing.assert_array_equal(y[:256], x[:256])
+
+
+def test_a_text_too_long_to_print_is_mentioned(xy):
+    long = '    printf("' + "a" * 40_000 + ' %d\\n", 1);'
+    short = '    printf("' + "a" * 1_000 + ' %d\\n", 1);'
+    assert "40003 characters dropped" in run(kernel(long), *xy).stdout
+    assert run(kernel(short), *xy).stdout.count("a") >= 1_000

@@ -115,7 +115,8 @@ extern "C" {
 void tw_printf(const char* format, const PrintArg* args, uint32_t n) {
     if (!format) return;
     const std::string text = formatted(format, args, n);
-    if (text.size() <= kPrintLimit) print_text(text);
+    // The device drops it without a word.
+    print_text(text.size() <= kPrintLimit ? text : fmt("[printf: %zu characters dropped, a call may print %zu]\n", text.size(), kPrintLimit));
 }
 
 void tw_dump_local(const LocalRef* r, DType t, uint32_t desc, uint32_t offset, uint32_t n, const ShapeRecord* s, At at) {
@@ -134,6 +135,7 @@ void tw_dump_global(const GlobalRef* r, DType t, uint32_t desc, uint32_t offset,
     if (!size_of(t)) return;
     gm_check(*r, uint64_t(offset) * size_of(t), uint64_t(n) * size_of(t), at, "DumpTensor", "tensor");
     pipe_barrier(Pipe::ALL, at);
+    wait_for_bodies();
     dump(r->ptr, gm_device_address(r->ptr), "GM", t, desc, offset, n, s, at);
 }
 

@@ -70,8 +70,14 @@ void end_core() {
             }
         if (c.mask.counter)
             report(Severity::Warning, "BAD_PARAMETER", c.mask.counter_at.line ? c.mask.counter_at : end, "Counter mode is still active at the end of the kernel", "call SetMaskNorm() and ResetMask()");
-        if (b.n[int(Pipe::MTE3)] > b.K[int(Pipe::S)].own[int(Pipe::MTE3)] && !had_pipe(c))
-            report(Severity::Warning, "MISSING_SYNC", end, "the kernel ends while copies to global memory may still be under way", "end a kernel without TPipe with PipeBarrier<PIPE_ALL>()");
+        uint32_t known = 0;                                // stores that some pipe has waited for are done before the end
+        for (const Clock& k : b.K) known = std::max(known, k.own[int(Pipe::MTE3)]);
+        if (b.n[int(Pipe::MTE3)] > known && !had_pipe(c)) {
+            const auto& rec = g->running->trace.rec;
+            const auto last = std::find_if(rec.rbegin(), rec.rend(), [](const Record& r) { return r.kind == Rec::Copy && r.pipe == Pipe::MTE3; });
+            report(Severity::Warning, "MISSING_SYNC", {g->spec.file.c_str(), last == rec.rend() ? 0 : last->line}, "the kernel ends while this copy to global memory may still be under way",
+                   "end a kernel without TPipe with PipeBarrier<PIPE_ALL>()");
+        }
     }
     queues_core_end(c);
     copy_core_end(c);
