@@ -347,7 +347,7 @@ def reduce_text(line, t="float", bytes_=4096, tmp=8192, fill=1024):
     ).replace("using namespace AscendC;", f"using namespace AscendC; using T = {t};")
 
 
-X = np.zeros(16, F32)
+X, HALVES = np.zeros(16, F32), np.zeros(16, np.float16)
 
 
 CHECKS = [
@@ -376,17 +376,17 @@ def test_repaired_reductions_are_clean():
 def test_scratch_of_extremes_is_counted():
     # half, 100 repeats: 208 + 16 + 16 elements = 480 bytes
     line = "ReduceMax(y, x, tmp, 128, 100, 8, true);"
-    f = assert_finds("OUT_OF_BOUNDS", reduce_text(line + "  // HERE", "half", 32768, 64, 16384), X, X)
+    f = assert_finds("OUT_OF_BOUNDS", reduce_text(line + "  // HERE", "half", 32768, 64, 16384), HALVES, HALVES)
     assert "480 B" in f.message and "64 B" in f.message and "with index" in f.message
-    assert_finds("OUT_OF_BOUNDS", reduce_text(line + "  // HERE", "half", 32768, 448, 16384), X, X)
-    assert_clean(reduce_text(line, "half", 32768, 480, 16384), X, X)
+    assert_finds("OUT_OF_BOUNDS", reduce_text(line + "  // HERE", "half", 32768, 448, 16384), HALVES, HALVES)
+    assert_clean(reduce_text(line, "half", 32768, 480, 16384), HALVES, HALVES)
 
 
 def test_scratch_of_sums():
     counted = "ReduceSum(y, x, tmp, 8320);"
-    f = assert_finds("BAD_PARAMETER", reduce_text(counted + "  // HERE", "half", 32768, 32, 16384), X, X, severity="warning")
+    f = assert_finds("BAD_PARAMETER", reduce_text(counted + "  // HERE", "half", 32768, 32, 16384), HALVES, HALVES, severity="warning")
     assert "160 B" in f.message and "32 B" in f.message
-    assert_clean(reduce_text(counted, "half", 32768, 160, 16384), X, X)
+    assert_clean(reduce_text(counted, "half", 32768, 160, 16384), HALVES, HALVES)
     strided = "ReduceSum(y, x, tmp, 8, 65, 1);"
     assert_finds("OUT_OF_BOUNDS", reduce_text(strided + "  // HERE", "float", 4096, 256), X, X, says="288 B")
     assert_clean(reduce_text(strided, "float", 4096, 288), X, X)
@@ -414,9 +414,9 @@ def test_result_is_there_for_the_scalar_unit_without_a_flag():
 
 def test_overflow_is_born_at_a_repeat():
     line = "Duplicate(x[256], (half)1000, 128); ReduceSum(y, x, tmp, 1024);"
-    f = assert_finds("NUMERIC", reduce_text(line + "  // HERE", "half"), X, X, severity="warning")
+    f = assert_finds("NUMERIC", reduce_text(line + "  // HERE", "half"), HALVES, HALVES, severity="warning")
     assert "repeat 2" in f.message and "float" in f.hint
-    assert_clean(reduce_text("ReduceSum(y, x, tmp, 1024);", "half"), X, X)
+    assert_clean(reduce_text("ReduceSum(y, x, tmp, 1024);", "half"), HALVES, HALVES)
 
 
 @pytest.mark.parametrize("call", ["ReduceSum(y, y, y, 8)", "WholeReduceMax(y, y, 8, 1, 1, 1, 8)", "BlockReduceSum(y, y, 1, 8, 1, 1, 8)"])
