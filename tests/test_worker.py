@@ -104,3 +104,23 @@ def test_inf_is_named_in_large_launches_too():
     assert [f.code for f in found if f.severity == "warning"] == ["NUMERIC"]
     assert "inf" in next(f for f in found if f.code == "NUMERIC").message
     assert np.isinf(z).all()
+
+
+def test_copies_that_never_touch_ub_bytes():
+    body = """
+    TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> q;
+    pipe.InitBuffer(q, 2, 65536);
+    for (uint32_t i = GetBlockIdx() * 16384; i < n; i += GetBlockNum() * 16384) {
+        LocalTensor<float> t = q.AllocTensor<float>();
+        DataCopy(t, xGm[i], 16384);
+        q.EnQue(t); t = q.DeQue<float>();
+        DataCopy(yGm[i], t, 16384);
+        DataCopy(yGm[n + i], t[8192], 8192);
+        q.FreeTensor(t);
+    }
+"""
+    x = np.random.default_rng(5).random(N, np.float32)
+    y = np.zeros(2 * N, np.float32)
+    run(kernel(body, params="GM_ADDR xAddr, GM_ADDR yAddr, uint32_t n"), x, y, N, blocks=8)
+    np.testing.assert_array_equal(y[:N], x)
+    np.testing.assert_array_equal(y[N:].reshape(-1, 16384)[:, :8192], x.reshape(-1, 16384)[:, 8192:])

@@ -1,5 +1,6 @@
 // From a copy call to an instruction.
 #include "copy_core.h"
+#include "held.h"
 #include "stream_copy.h"
 
 #include <cstring>
@@ -188,7 +189,7 @@ void issue_rows(const CopyCall& c, const CopyRows& r) {
     in.put(m);
     in.body = move_rows;
     in.detached = m.atomic == Atomic::None;
-    if (in.detached && !c.store && (r.rows == 1 || (r.local_pitch == int64_t(r.len) && r.global_pitch == int64_t(r.len)))) in.shape = Instr::PlainLoad;
+    if (in.detached && (r.rows == 1 || (r.local_pitch == int64_t(r.len) && r.global_pitch == int64_t(r.len)))) in.shape = c.store ? Instr::PlainStore : Instr::PlainLoad;
     if (checks_on() && r.note) note_copy(c, r);
     issue(in);
 }
@@ -206,7 +207,7 @@ void move_rows(Core& c, const Instr& in) {
     }
     if (m.rows == 1 || (m.dst_pitch == m.len && m.src_pitch == m.len)) {
         const size_t n = static_cast<size_t>(m.rows) * m.len;
-        if (m.dst_mem == Mem::GM) stream_copy(dst, src, n); else std::memmove(dst, src, n);
+        if (m.dst_mem == Mem::GM) stream_copy(dst, t_through[0] ? t_through[0] : src, n); else std::memmove(dst, src, n);
         return;
     }
     for (uint32_t b = 0; b < m.rows; ++b) std::memmove(dst + b * m.dst_pitch, src + b * m.src_pitch, m.len);

@@ -87,8 +87,8 @@ struct Instr {
     Region reg[6];
     std::vector<Region> more;       // rarely needed extra regions
     Body body = nullptr;
-    enum : uint8_t { Opaque, PlainLoad, ElementWise };
-    uint8_t shape = Opaque;         // for the worker: a contiguous load, or a contiguous element-wise body (held.h)
+    enum : uint8_t { Opaque, PlainLoad, PlainStore, ElementWise };
+    uint8_t shape = Opaque;         // for the worker: a contiguous load, store or element-wise body (held.h)
     bool detached = false;          // the body needs nothing but its operands' bytes: a second thread may run it (worker.h)
     alignas(16) unsigned char payload[224];  // body's own arguments, copied by value
 

@@ -42,7 +42,8 @@ void HeldLoads::run(Core& c, const Instr& in) {
             if ((r.rw & kRead) && meets(s, held_[i].to)) {
                 read = true;
                 const bool inside = s.lo >= held_[i].to.lo && s.hi <= held_[i].to.hi;
-                if (in.shape == Instr::ElementWise && operand >= 1 && operand < 4 && inside && r.rw == kRead)
+                const bool asks = (in.shape == Instr::ElementWise && operand >= 1 && operand < 4) || (in.shape == Instr::PlainStore && operand == 0);
+                if (asks && inside && r.rw == kRead)
                     t_through[operand] = reinterpret_cast<const uint8_t*>(held_[i].from.lo + (s.lo - held_[i].to.lo));
                 else
                     first = true;

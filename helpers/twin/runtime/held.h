@@ -1,4 +1,4 @@
-// Loads that the worker holds back: an element-wise instruction can read its operand where it still lies, in GM.
+// Loads that the worker holds back: what follows can read its operand where it still lies, in GM.
 //
 // A tile is usually loaded, read once and overwritten by the next load. Then its bytes never need to be copied into UB.
 // A held load is carried out as soon as anything else touches its bytes, on either side.
@@ -9,7 +9,7 @@
 
 namespace twin {
 
-// Where the body of an element-wise instruction finds operand i, when not in UB; set by the worker around a body.
+// Where a body finds region i, when not in UB; set by the worker around the body of a store or element-wise instruction.
 extern thread_local const uint8_t* t_through[4];
 
 class HeldLoads {

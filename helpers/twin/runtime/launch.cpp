@@ -116,11 +116,12 @@ void launch_begin(const LaunchSpec& spec) {
     a2 = g->chip.num("npu_arch", 2201) == 2201;
     static const char* keys[] = {"", "ub_bytes", "l1_bytes", "l0a_bytes", "l0b_bytes", "l0c_bytes", "bt_bytes", "fb_bytes"};
     for (int m = 1; m < int(Mem::N); ++m) g->capacity[m] = uint32_t(std::max(0.0, g->chip.num(keys[m], 0)));
-    uint64_t device = 0x12c000000000ull;                   // a stand-in for device addresses: 512 B aligned starts
+    constexpr uint64_t huge = 2u << 20;
+    uint64_t device = 0x12c000000000ull;                   // a stand-in for device addresses: pages of 2 MB
     std::vector<GmArg> sorted = spec.gm;
     for (size_t i = 0; i < sorted.size(); ++i) {
         g->gm.push_back({sorted[i].base, sorted[i].bytes, sorted[i].name, sorted[i].dtype, int(i), sorted[i].workspace, device});
-        device += (sorted[i].bytes + (2u << 20)) / 512 * 512 + 512;
+        device += (sorted[i].bytes / huge + 2) * huge;
     }
     std::sort(g->gm.begin(), g->gm.end(), [](const GmBuffer& a, const GmBuffer& b) { return a.base < b.base; });
     for (const GmBuffer& b : g->gm) g->gm_shadow.push_back(std::make_unique<Shadow>(b.workspace ? kNeverWritten : kDefined));

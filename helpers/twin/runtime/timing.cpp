@@ -23,6 +23,8 @@ public:
     Machine(const Trace& trace, const Chip& chip, bool warm)
         : trace_(trace), costs_(chip), l2_(costs_.l2_capacity), fluid_({costs_.hbm, costs_.l2_read, costs_.l2_write}) {
         for (const CoreTrace& t : trace.cores)
+            for (const CopyCost& c : t.copies) l2_.meet(c);
+        for (const CoreTrace& t : trace.cores)
             for (const CopyCost& c : t.copies) l2_.want(c);
         l2_.settle(warm);
         cores_.reserve(trace.cores.size());

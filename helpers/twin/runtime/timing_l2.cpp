@@ -5,7 +5,8 @@
 namespace twin {
 
 namespace {
-constexpr uint64_t kLine = 512, kSector = 32;
+constexpr uint64_t kLine = 512;
+constexpr uint64_t kSectors = 16;              // of a line
 int bits(uint32_t v) { return __builtin_popcount(v); }
 }  // namespace
 
@@ -17,6 +18,11 @@ uint32_t L2::page(uint64_t key) {
     return last_page_ = it->second;
 }
 
+void L2::meet(const CopyCost& c) {
+    const uint64_t all = c.gm | c.row_bytes | (c.rows > 1 ? uint64_t(c.row_pitch) : 0);
+    while (line_ > kLine && all % line_) line_ /= 2;
+}
+
 // f(node, mask of sectors, bytes) for every line that a row of the copy touches.
 template <class F>
 void L2::each_line(const CopyCost& c, F f) {
@@ -24,13 +30,13 @@ void L2::each_line(const CopyCost& c, F f) {
         uint64_t lo = c.gm + uint64_t(int64_t(i) * c.row_pitch);
         const uint64_t end = lo + c.row_bytes;
         while (lo < end) {                             // page by page, and inside a page line by line
-            const uint64_t key = lo / (kLine * kLines), stop = std::min(end, (key + 1) * kLine * kLines);
-            uint32_t node = page(key) * kLines + uint32_t(lo / kLine % kLines);
+            const uint64_t key = lo / (line_ * kLines), stop = std::min(end, (key + 1) * line_ * kLines);
+            uint32_t node = page(key) * kLines + uint32_t(lo / line_ % kLines);
             for (; lo < stop; ++node) {
-                const uint32_t from = uint32_t(lo % kLine);
-                if (from == 0 && stop - lo >= kLine) { f(node, 0xffffu, kLine); lo += kLine; continue; }
-                const uint64_t hi = std::min(stop, lo - from + kLine);
-                const uint32_t first = from / kSector, last = uint32_t((hi - 1) % kLine / kSector);
+                const uint32_t from = uint32_t(lo % line_);
+                if (from == 0 && stop - lo >= line_) { f(node, 0xffffu, line_); lo += line_; continue; }
+                const uint64_t hi = std::min(stop, lo - from + line_);
+                const uint32_t first = from / (line_ / kSectors), last = uint32_t((hi - 1) % line_ / (line_ / kSectors));
                 f(node, ((2u << last) - 1) & ~((1u << first) - 1), hi - lo);
                 lo = hi;
             }
@@ -42,7 +48,7 @@ void L2::want(const CopyCost& c) {
     if (!c.store && !c.cache) return;
     each_line(c, [&](uint32_t n, uint32_t mask, uint64_t) {
         uint16_t& w = pages_[n / kLines]->want[n % kLines];
-        footprint_ += uint64_t(bits(mask & ~uint32_t(w))) * kSector;
+        footprint_ += uint64_t(bits(mask & ~uint32_t(w))) * (line_ / kSectors);
         w = uint16_t(w | mask);
     });
 }
@@ -70,7 +76,7 @@ void L2::use(uint32_t n, bool fresh) {
     if (newest_ != kNone) prev(newest_) = n; else oldest_ = n;
     newest_ = n;
     if (!fresh) return;
-    if (double(++resident_ * kLine) > capacity_ && oldest_ != n) {
+    if (double(++resident_ * line_) > capacity_ && oldest_ != n) {
         const uint32_t out = oldest_;
         pages_[out / kLines]->have[out % kLines] = 0;
         oldest_ = prev(out);
@@ -82,6 +88,7 @@ void L2::use(uint32_t n, bool fresh) {
 Passage L2::touch(const CopyCost& c) {
     Passage t;
     const bool bypass = !c.store && !c.cache, evicting = !links_.empty();
+    const double bursts = double(line_ / kLine);      // of one line
     if (bypass) {
         for (uint32_t i = 0; i < c.rows && c.row_bytes; ++i) {
             const uint64_t lo = c.gm + uint64_t(int64_t(i) * c.row_pitch);
@@ -96,12 +103,12 @@ Passage L2::touch(const CopyCost& c) {
         const bool fresh = have == 0;
         if (missing) {
             const uint64_t missed = bytes * bits(missing) / bits(mask);
-            t.miss_bursts += 1;
+            t.miss_bursts += bursts;
             t.miss_bytes += missed;
             t.hit_bytes += bytes - missed;
             have = uint16_t(have | mask);
         } else {
-            t.hit_bursts += 1;
+            t.hit_bursts += bursts;
             t.hit_bytes += bytes;
         }
         if (evicting) use(n, fresh);

@@ -20,6 +20,9 @@ class L2 {
 public:
     explicit L2(double capacity_bytes) : capacity_(capacity_bytes) {}
 
+    // Before the first pass: when every copy of the kernel starts and ends on multiples of 1 KB, 2 KB, … 64 KB, its lines
+    // always come and go together and are kept as one.
+    void meet(const CopyCost& c);
     // First pass over all copies of a kernel: the distinct bytes that want a place in the L2.
     void want(const CopyCost& c);
     // Ends the first pass. warm: the previous run left its bytes, if they all fit.
@@ -38,6 +41,7 @@ private:
     struct Links { uint32_t prev[kLines], next[kLines]; };  // list of lines by last use, only when evicting
 
     double capacity_;
+    uint64_t line_ = 64 << 10;     // bytes that come and go together
     uint64_t footprint_ = 0;       // bytes
     uint64_t resident_ = 0;        // lines
     std::vector<std::unique_ptr<Page>> pages_;

@@ -2,6 +2,7 @@
 
 #include "held.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <atomic>
@@ -33,8 +34,9 @@ struct Worker {
     uint32_t given = 0, waits = 0;           // engine only
     std::thread thread;
 
-    template <class F> void sleep_until(std::atomic<bool>& sleeps, F ready) {
-        for (int i = 0; i < 20000; ++i) { if (ready()) return; pause(); }
+    // `looks`: how often to look before sleeping; two threads may share one core, and looking takes from the other.
+    template <class F> void sleep_until(std::atomic<bool>& sleeps, int looks, F ready) {
+        for (int i = 0; i < looks; ++i) { if (ready()) return; pause(); }
         std::unique_lock<std::mutex> lock(mutex);
         sleeps.store(true);
         changed.wait(lock, ready);
@@ -57,7 +59,7 @@ struct Worker {
             const uint32_t h = head.load();
             if (h == tail.load()) {
                 if (stop.load()) return;
-                sleep_until(worker_sleeps, [&] { return tail.load() != h || stop.load(); });
+                sleep_until(worker_sleeps, 2000, [&] { return tail.load() != h || stop.load(); });
                 continue;
             }
             Job& j = ring[h % kJobs];
@@ -71,7 +73,7 @@ struct Worker {
     void give_flush() { give(nullptr, {}); }
     void give(Core* c, const Instr& in) {
         const uint32_t t = tail.load();
-        if (t - head.load() >= kJobs) sleep_until(engine_sleeps, [&] { return t - head.load() < kJobs; });
+        if (t - head.load() >= kJobs) sleep_until(engine_sleeps, 500, [&] { return t - head.load() < kJobs; });
         Job& j = ring[t % kJobs];
         j.core = c;
         j.in = in;
@@ -81,7 +83,7 @@ struct Worker {
     void wait() {
         give_flush();
         const uint32_t t = tail.load();
-        sleep_until(engine_sleeps, [&] { return head.load() == t; });
+        sleep_until(engine_sleeps, 500, [&] { return head.load() == t; });
     }
     void finish() {
         stop.store(true);
@@ -98,6 +100,20 @@ int cpus() {
     return sched_getaffinity(0, sizeof s, &s) == 0 ? CPU_COUNT(&s) : 1;
 }
 
+// The scheduler tends to wake the worker on the CPU that hands it work, where it has to wait: rule that one out.
+void keep_apart(pthread_t thread) {
+#ifdef __linux__
+    cpu_set_t s;
+    CPU_ZERO(&s);
+    const int here = sched_getcpu();
+    if (here < 0 || sched_getaffinity(0, sizeof s, &s) != 0) return;
+    CPU_CLR(here, &s);
+    if (CPU_COUNT(&s)) pthread_setaffinity_np(thread, sizeof s, &s);
+#else
+    (void)thread;
+#endif
+}
+
 }  // namespace
 
 void worker_start() {
@@ -105,6 +121,7 @@ void worker_start() {
     try {
         g_worker = std::make_unique<Worker>();
         g_worker->thread = std::thread([w = g_worker.get()] { w->run(); });
+        keep_apart(g_worker->thread.native_handle());
     } catch (const std::exception&) {         // no thread to be had: the engine does everything itself
         g_worker.reset();
     }
