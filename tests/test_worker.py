@@ -124,3 +124,19 @@ def test_copies_that_never_touch_ub_bytes():
     run(kernel(body, params="GM_ADDR xAddr, GM_ADDR yAddr, uint32_t n"), x, y, N, blocks=8)
     np.testing.assert_array_equal(y[:N], x)
     np.testing.assert_array_equal(y[N:].reshape(-1, 16384)[:, :8192], x.reshape(-1, 16384)[:, 8192:])
+
+
+def test_findings_are_the_same_every_time():
+    """Which thread comes first must not show: two blocks make an inf, the first in block order is named."""
+    x, y = np.full(N, 1.0, np.float32), np.full(N, 1.0, np.float32)
+    x[[3 * 8192 + 5, 200 * 8192 + 7, N - 1]] = 3e38
+    y[:] = x
+    source, seen = text("Add(z, x, y, 8192);"), set()
+    for _ in range(6):
+        z = np.zeros_like(x)
+        r = run(source, x, y, z, N, blocks=16)
+        f = [f for f in r.findings if f.code == "NUMERIC"]
+        assert len(f) == 1
+        seen.add((f[0].message, f[0].block, f[0].count, r.cycles))
+        np.testing.assert_array_equal(np.flatnonzero(np.isinf(z)), [3 * 8192 + 5, 200 * 8192 + 7, N - 1])
+    assert len(seen) == 1, seen

@@ -12,6 +12,7 @@ static void learn(const Remote& r, bool all_pipes) {
 }
 
 static uint32_t add(Rec kind, At at, const char* op, int event, int id, Pipe p = Pipe::S, uint64_t a = 0) {
+    launch().cores_met = true;
     note_scalar(at);
     Record r;
     r.kind = kind;

@@ -36,10 +36,17 @@ void perform_barrier(Pipe p, const Clock& issued) {
 
 // ===== Flags
 // Events a kernel shared by both core kinds may name: silently skipped on the kind that has no such pipe.
+struct Skipped {
+    bool vector_only[kEvents] = {}, cube_only[kEvents] = {};
+    Skipped() {
+        static const std::set<std::string> v = {"MTE2_V", "V_MTE2", "MTE3_V", "V_MTE3", "V_V", "S_V", "V_S"};
+        static const std::set<std::string> c = {"MTE2_MTE1", "MTE1_MTE2", "MTE1_M", "M_MTE1", "M_FIX", "FIX_M"};
+        for (int e = 0; e < kEvents; ++e) { vector_only[e] = v.count(event_name(e)) > 0; cube_only[e] = c.count(event_name(e)) > 0; }
+    }
+};
 static bool skipped_here(int event) {
-    static const std::set<std::string> vector_only = {"MTE2_V", "V_MTE2", "MTE3_V", "V_MTE3", "V_V", "S_V", "V_S"};
-    static const std::set<std::string> cube_only = {"MTE2_MTE1", "MTE1_MTE2", "MTE1_M", "M_MTE1", "M_FIX", "FIX_M"};
-    return (on(CoreKind::AIC) ? vector_only : cube_only).count(event_name(event)) > 0;
+    static const Skipped skipped;
+    return on(CoreKind::AIC) ? skipped.vector_only[event] : skipped.cube_only[event];
 }
 
 static bool exists_on_vector_core(int event) {
@@ -234,6 +241,7 @@ void perform_cross(const Pending& x) {
 
 void cross_core_set(int mode, Pipe p, int flag, At at) {
     Scoreboard& b = board();
+    launch().cores_met = true;
     live(at, "CrossCoreSetFlag");
     note_scalar(at);
     Record r = record(Rec::CrossSet, p, at, "CrossCoreSetFlag", 1);

@@ -238,6 +238,8 @@ void launch_end(LaunchResult& out) {
     std::sort(g->trace.cores.begin(), g->trace.cores.end(), [](const CoreTrace& a, const CoreTrace& b) { return a.core < b.core; });
     trace_op("scalar work");                               // names what the timing sums up between instructions
     if (!failed()) out.timing = time_trace(g->trace, g->chip, g->spec.warm);   // while the worker copies the last bytes
+    const bool conflict = std::any_of(g->findings.begin(), g->findings.end(), [](const FindingOut& f) { return f.code == "BLOCK_CONFLICT"; });
+    if (g->spec.checks && !g->cores_met && !conflict) worker_help();
     let_go_retired();
     worker_stop();
     out.failed = failed();

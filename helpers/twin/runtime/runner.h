@@ -41,7 +41,7 @@ bool map_array(Mapping& m);                          // false: the system refuse
 void unmap_array(Mapping& m);
 void watch_begin();
 std::vector<Overrun> watch_end();                    // what was overwritten; foreign bytes are put back
-bool unlock_on_write(uint64_t address);              // signal handler: true when the fault was a first write
+bool unlock_on_write(uint64_t address, bool may_retry);              // signal handler: true when the fault was a first write
 
 // ===== Crashes
 enum CrashKind : int32_t {

@@ -45,10 +45,11 @@ void unmap_array(Mapping& m) {
     m.base = nullptr;
 }
 
-bool unlock_on_write(uint64_t address) {
+bool unlock_on_write(uint64_t address, bool may_retry) {
     for (Mapping& m : arrays().maps) {
         auto lo = reinterpret_cast<uint64_t>(m.base);
-        if (!m.used || !m.locked || m.access != Access::Track || address < lo || address >= lo + m.bytes) continue;
+        if (!m.used || m.access != Access::Track || address < lo || address >= lo + m.bytes) continue;
+        if (m.written) return may_retry;      // another thread has just unlocked it: try again
         m.locked = false;
         m.written = true;
         // Mapped again instead of mprotect: one populated mapping is far cheaper than one more fault for every page.

@@ -79,7 +79,7 @@ int32_t kind_of(int signal) {
 
 void on_signal(int signal, siginfo_t* info, void* context) {
     auto address = reinterpret_cast<uint64_t>(info->si_addr);
-    if ((signal == SIGSEGV || signal == SIGBUS) && unlock_on_write(address)) return;
+    if ((signal == SIGSEGV || signal == SIGBUS) && unlock_on_write(address, signal == SIGSEGV)) return;
     if (!record || depth > 0) _exit(signal == SIGTERM ? 0 : 128 + signal);   // a crash while describing a crash
     depth = 1;
     CrashRecord r{};

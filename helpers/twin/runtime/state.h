@@ -98,6 +98,7 @@ struct LaunchState {
     std::map<std::tuple<int, std::string, int, std::string>, size_t> finding_index;  // severity, code, line, file
     std::string text;
     bool text_cut = false;
+    bool cores_met = false;                    // a cross-core primitive was used
     Trace trace;
     std::unordered_map<const void*, uint16_t> op_index, file_index;
     std::map<std::pair<const char*, const char*>, VecCost> vec_costs;

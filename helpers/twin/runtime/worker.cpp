@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -14,6 +15,7 @@ namespace twin {
 
 bool g_bodies_pending = false;               // engine thread only: something may still run on the worker
 thread_local bool t_on_worker = false;
+static thread_local bool t_helping = false;
 
 namespace {
 
@@ -26,10 +28,14 @@ constexpr uint32_t kJobs = 4096;            // the engine runs at most this far 
 struct Worker {
     std::vector<Job> ring{kJobs};
     std::atomic<uint32_t> head{0}, tail{0};  // done, handed over
+    std::atomic<uint32_t> limit{~0u};        // the engine itself does the jobs from here on
     std::atomic<bool> stop{false}, worker_sleeps{false}, engine_sleeps{false};
     std::mutex mutex;
     std::condition_variable changed;
-    std::vector<std::pair<Core*, std::function<void()>>> later;  // written by the worker, read by the engine when the worker is idle
+    struct Later { uint32_t job; Core* core; std::function<void()> f; };
+    std::vector<Later> later, later_here;    // what bodies on the worker, and on the engine in help(), leave to be done
+    std::vector<std::pair<uint32_t, uint32_t>> blocks;   // jobs of cores that have ended, engine only
+    uint32_t block_begin = 0, running_job = 0, helped_job = 0;
     HeldLoads held;                          // worker only
     uint32_t given = 0, waits = 0;           // engine only
     std::thread thread;
@@ -53,19 +59,23 @@ struct Worker {
 #endif
     }
 
+    void do_job(HeldLoads& where, uint32_t at) {
+        Job& j = ring[at % kJobs];
+        if (!j.core) where.flush();
+        else if (j.in.body) where.run(*j.core, j.in);
+        else where.drop(*j.core);
+    }
     void run() {
         t_on_worker = true;
         for (;;) {
             const uint32_t h = head.load();
-            if (h == tail.load()) {
+            if (h == tail.load() || h >= limit.load()) {
                 if (stop.load()) return;
-                sleep_until(worker_sleeps, 2000, [&] { return tail.load() != h || stop.load(); });
+                sleep_until(worker_sleeps, 2000, [&] { return (tail.load() != h && h < limit.load()) || stop.load(); });
                 continue;
             }
-            Job& j = ring[h % kJobs];
-            if (!j.core) held.flush();
-            else if (j.in.body) held.run(*j.core, j.in);
-            else held.drop(*j.core);
+            running_job = h;
+            do_job(held, h);
             head.store(h + 1);
             wake(engine_sleeps);
         }
@@ -84,6 +94,27 @@ struct Worker {
         give_flush();
         const uint32_t t = tail.load();
         sleep_until(engine_sleeps, 500, [&] { return head.load() == t; });
+    }
+    // The engine has nothing else to do: it takes whole cores from the end of the order while the worker goes on at the
+    // front. For kernels whose cores do not meet.
+    void help() {
+        HeldLoads mine;
+        uint32_t from = tail.load();
+        if (blocks.empty() || blocks.back().second != from) return;
+        for (size_t k = blocks.size(); k-- > 0 && blocks[k].second == from;) {
+            const uint32_t begin = blocks[k].first;
+            limit.store(begin);
+            if (head.load() >= begin) break;  // the worker is there already
+            t_on_worker = t_helping = true;   // bodies leave their reports for later here too
+            for (uint32_t j = begin; j < from; ++j) { helped_job = j; do_job(mine, j); }
+            t_on_worker = t_helping = false;
+            from = begin;
+        }
+        limit.store(from);
+        wake(worker_sleeps);
+        sleep_until(engine_sleeps, 500, [&] { return head.load() == from; });
+        head.store(tail.load());
+        limit.store(~0u);
     }
     void finish() {
         stop.store(true);
@@ -152,20 +183,32 @@ void worker_wait() {
     ++w->waits;
     w->wait();
     g_bodies_pending = false;
+    w->blocks.clear();
+    w->block_begin = w->tail.load();
     auto later = std::move(w->later);
     w->later.clear();
-    for (auto& f : later) as_running(*f.first, f.second);
+    later.insert(later.end(), w->later_here.begin(), w->later_here.end());
+    w->later_here.clear();
+    std::stable_sort(later.begin(), later.end(), [](const Worker::Later& a, const Worker::Later& b) { return a.job < b.job; });
+    for (auto& l : later) as_running(*l.core, l.f);
+}
+
+void worker_help() {
+    if (g_worker && g_bodies_pending) g_worker->help();
 }
 
 uint32_t worker_leave(Core& c) {
     if (!g_bodies_pending) return 0;
-    g_worker->give(&c, {});                   // loads held back for it still point into the memories that are passed on
-    return g_worker->tail.load();
+    Worker& w = *g_worker;
+    w.give(&c, {});                           // loads held back for it still point into the memories that are passed on
+    w.blocks.push_back({w.block_begin, w.tail.load()});
+    return w.block_begin = w.tail.load();
 }
 bool worker_passed(uint32_t mark) { return !g_bodies_pending || int32_t(g_worker->head.load(std::memory_order_acquire) - mark) >= 0; }
 
 void on_engine(Core& c, std::function<void()> f) {
-    if (t_on_worker) g_worker->later.push_back({&c, std::move(f)});
+    if (t_helping) g_worker->later_here.push_back({g_worker->helped_job, &c, std::move(f)});
+    else if (t_on_worker) g_worker->later.push_back({g_worker->running_job, &c, std::move(f)});
     else f();
 }
 
