@@ -121,7 +121,7 @@ def test_generated_file_keeps_line_numbers():
     found = scan("int a;\n__global__ __aicore__ void k(GM_ADDR x) {}\n")
     lines = generate(found, "%%ascendc k", 2, "#define M 1\n").split("\n")
     at = lines.index('#line 2 "%%ascendc k"')
-    assert lines[at + 1] == "int a;" and any('TWIN_ENTRY("k", "x", 0, k)' in line for line in lines)
+    assert lines[at + 1] == "int a;" and any('TWIN_ENTRY("k", "x", 0, ::k)' in line for line in lines)
 
 
 def test_before_first_kernel_is_behind_includes():
