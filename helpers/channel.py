@@ -31,7 +31,9 @@ class Channel:
     def take_runner(self, path: str) -> tuple[Runner, bool]:
         """A runner, and whether it has served before."""
         runner, self.waiting = self.waiting, None
-        if runner is not None and (runner.path != path or runner.process.poll() is not None):
+        # The system ends a runner together with the thread that started it, some moments after Python has seen that end:
+        # only this thread can rely on it.
+        if runner is not None and (runner.path != path or runner.thread is not threading.current_thread() or runner.process.poll() is not None):
             runner.end()
             runner = None
         return (runner, True) if runner else (Runner(path), False)

@@ -26,7 +26,7 @@ class Runner:
             raise
         finally:
             theirs.close()
-        self.path, self.socket, self.known = path, ours, set()
+        self.path, self.socket, self.known, self.thread = path, ours, set(), threading.current_thread()
 
     def send(self, lines: list[str], blobs: list[bytes], fds: list[int]) -> bool:
         payload = ("\n".join(lines) + "\nend\n").encode() + b"".join(blobs)
