@@ -137,7 +137,7 @@ static void report_conflict(const Conflict& x, const Touch& me) {
     }
     report(Severity::Error, "MISSING_SYNC", at,
            fmt("%s: %s %s %s (%s) but %s %s it (%s, %s) and no %s_%s lies between", kind, b, second_writes ? "writes" : "reads", bytes.c_str(), second.op, a,
-               first_writes ? (second_writes ? "may still be writing" : "may still be writing") : "may still be reading", first.op, where(before).c_str(), a, b),
+               first_writes ? "may still be writing" : "may still be reading", first.op, where(before).c_str(), a, b),
            fmt("hand the tensor over with EnQue/DeQue (or FreeTensor/AllocTensor), or SetFlag/WaitFlag<HardEvent::%s_%s>", a, b));
 }
 
