@@ -69,7 +69,6 @@ int front_begin(const FrontLaunch* l) {
     }
     try {
         launch_begin(spec);
-        launch_throw_on_fatal(true);
     } catch (const std::bad_alloc&) {
         g_open = false;
         return kFrontStopped;

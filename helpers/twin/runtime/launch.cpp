@@ -210,7 +210,6 @@ void run_launch(const LaunchSpec& spec, LaunchResult& out) {
 }
 
 // ===== Driven by a front end
-void launch_throw_on_fatal(bool yes) { g->throw_on_fatal = yes; }
 
 void launch_core(int64_t block, CoreKind kind, int sub) {
     for (auto& i : g->instances)

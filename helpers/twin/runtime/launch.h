@@ -62,8 +62,7 @@ void launch_begin(const LaunchSpec& spec);
 void launch_core(int64_t block, CoreKind kind, int sub);   // make this core the running one
 void launch_core_end();
 void launch_end(LaunchResult& out);
-// A front end that cannot be stopped by a stack switch sets this; fatal() then throws Stopped.
+// What fatal() throws when no stack can be switched away from: in a front end that drives the cores itself.
 struct Stopped {};
-void launch_throw_on_fatal(bool yes);
 
 }  // namespace twin

@@ -90,7 +90,7 @@ struct LaunchState {
     std::vector<std::unique_ptr<Instance>> instances;
     Instance* running = nullptr;
     ucontext_t scheduler{};
-    bool in_fiber = false, stopped = false, throw_on_fatal = false;
+    bool in_fiber = false, stopped = false;
     std::vector<GmBuffer> gm;                  // sorted by base
     std::vector<std::unique_ptr<Shadow>> gm_shadow;
     size_t gm_last = 0;
