@@ -1,0 +1,211 @@
+"""Kernels as operators of PyTorch: `custom` makes one of your own kernel, `op` gives those of kernels/.
+
+    swiglu = custom({torch.float16: swiglu_half}, out=lambda gate, up: torch.empty_like(gate), name="swiglu",
+                    blocks=48, tiling=lambda gate, up: tiling(gate.numel()), backward=swiglu_backward)
+    y = swiglu(gate, up)            # in eager mode, with gradients, and under torch.compile
+
+An operator is registered with torch.library: it has a schema, an implementation for the CPU (the twin), a fake kernel
+(shapes and types only) and a formula for gradients. The kernel itself runs in a process of its own.
+"""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import torch
+
+from ..arguments import POINTER
+from ..errors import Finding, KernelError
+from ..kernel import Kernel
+from . import ops as catalogue
+
+NAMESPACE = "wb"
+_TYPE = {float: "float", int: "int", bool: "bool"}       # of a number in a schema
+_recordings: list[list] = []
+
+
+@dataclass(frozen=True)
+class _Signature:
+    """What an operator takes and returns: tensors, then numbers with defaults."""
+    name: str                       # "wb::rms_norm"
+    tensors: tuple[str, ...]
+    numbers: dict
+    results: int
+
+    @property
+    def schema(self) -> str:
+        takes = [f"Tensor {t}" for t in self.tensors]
+        takes += [f"{_TYPE[type(default)]} {n}={default!r}" for n, default in self.numbers.items()]
+        gives = "Tensor" if self.results == 1 else f"({', '.join(['Tensor'] * self.results)})"
+        return f"({', '.join(takes)}) -> {gives}"
+
+    def split(self, args) -> tuple[list, dict]:
+        count = len(self.tensors)
+        given = args[count:]
+        return list(args[:count]), {n: given[i] if i < len(given) else d for i, (n, d) in enumerate(self.numbers.items())}
+
+
+def custom(kernels, out: Callable, *, name: str = "", blocks: int | Callable = 1, tiling: Callable | None = None, backward: Callable | None = None,
+           fake: bool = True, partial: bool = False):
+    """An operator of torch that launches a kernel.
+
+    kernels: {torch dtype: Kernel}; the type of the first tensor chooses. The kernel's pointers are the inputs, then the
+        outputs; what follows them is what `tiling` returns.
+    out: makes the outputs from the inputs, without values. Its parameters are those of the operator: tensors, then
+        numbers with defaults (eps=1e-6). It is the fake kernel as well, so the two cannot disagree.
+    blocks, tiling: of the launch; functions of the same parameters as `out` (blocks may be a number).
+    backward: (ctx, *gradients of the outputs) -> a gradient, or None, for each parameter. ctx.saved_tensors holds the
+        inputs and then the outputs, ctx.numbers the numbers. Without it the operator cannot be trained through.
+    fake: False leaves the fake kernel out. partial: the kernel need not write every byte of its outputs.
+    """
+    if not isinstance(kernels, Mapping) or not kernels:
+        raise TypeError("Say which element type each kernel is for: custom({torch.float16: my_kernel}, …)")
+    parameters = inspect.signature(out).parameters.values()
+    tensors = tuple(p.name for p in parameters if p.default is p.empty)
+    numbers = {p.name: p.default for p in parameters if p.default is not p.empty}
+    first: Kernel = next(iter(kernels.values()))
+    pointers = [p.name for p in first.signature if p.kind == POINTER]
+    if not 0 < len(tensors) < len(pointers):
+        raise TypeError(f"out takes {len(tensors)} tensors ({', '.join(tensors)}); {first.name} has the pointers {', '.join(pointers)}: inputs, then outputs.")
+    signature = _Signature(_full(name or first.name), tensors, numbers, len(pointers) - len(tensors))
+
+    def empty(inputs, given):
+        _check_dtypes(signature, inputs, tuple(kernels))
+        made = out(*inputs, **given)
+        made = tuple(made) if isinstance(made, (tuple, list)) else (made,)
+        if len(made) != signature.results:
+            raise TypeError(f"out returns {_count(len(made), 'tensor')}; after {', '.join(tensors)}, {first.name} has the outputs {', '.join(pointers[len(tensors):])}.")
+        return made
+
+    def launch(inputs, outputs, given):
+        more = () if tiling is None else tiling(*inputs, **given)
+        more = more if isinstance(more, tuple) else (more,)
+        number = blocks(*inputs, **given) if callable(blocks) else blocks
+        return kernels[inputs[0].dtype].launch(number, (*inputs, *outputs, *more))
+
+    return _register(signature, empty, launch, backward, fake, partial)
+
+
+@lru_cache(maxsize=None)
+def op(name: str):
+    """An operator of kernels/ for torch: op("rms_norm") registers torch.ops.wb.rms_norm, with gradients where there are any."""
+    from .torch_gradients import BACKWARD
+    entry = catalogue.find(name)
+    signature = _Signature(_full(name), entry.inputs, dict(entry.attrs), len(entry.outputs))
+
+    def empty(inputs, _):
+        types = [str(t.dtype).removeprefix("torch.") for t in inputs]
+        entry.check_dtypes(*types)
+        shapes = entry.shapes(*(tuple(t.shape) for t in inputs))
+        return tuple((torch.zeros if o in entry.zeroed else torch.empty)(s, dtype=getattr(torch, d), device=inputs[0].device)
+                     for o, s, d in zip(entry.outputs, shapes, entry.out_dtypes(*types)))
+
+    def launch(inputs, outputs, given):
+        return entry.launch([to_numpy(t) for t in inputs], [to_numpy(t) for t in outputs], **given)
+
+    return _register(signature, empty, launch, BACKWARD.get(name), True, False)
+
+
+@contextmanager
+def record():
+    """`with record() as runs:` collects the Run of every launch that operators of this module make."""
+    runs: list = []
+    _recordings.append(runs)
+    try:
+        yield runs
+    finally:
+        _recordings[:] = [r for r in _recordings if r is not runs]
+
+
+def to_numpy(tensor: torch.Tensor) -> np.ndarray:
+    """The tensor's own memory as an array; bfloat16 as ml_dtypes.bfloat16."""
+    tensor = tensor.detach()
+    if tensor.dtype == torch.bfloat16:
+        import ml_dtypes
+        return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    return tensor.numpy()
+
+
+def nodes(function: Callable, *args) -> list[str]:
+    """What torch.compile makes of a function: the name of every operator in its graphs, in order."""
+    found: list[str] = []
+
+    def note(graph, _):
+        found.extend(str(getattr(n.target, "__name__", n.target)) for n in graph.graph.nodes if n.op.startswith("call"))
+        return graph.forward
+
+    torch.compiler.reset()
+    torch.compile(function, backend=note, fullgraph=True)(*args)
+    return found
+
+
+# ---- registration
+def _register(signature: _Signature, empty: Callable, launch: Callable, backward: Callable | None, fake: bool, partial: bool):
+    def returned(outputs):
+        return outputs[0] if signature.results == 1 else outputs
+
+    def implementation(*args):
+        inputs, numbers = signature.split(args)
+        inputs = [t.detach().contiguous() for t in inputs]          # a kernel sees memory as one run of bytes
+        outputs = empty(inputs, numbers)
+        if any(t.numel() for t in outputs):
+            run = launch(inputs, outputs, numbers)
+            if not partial:
+                _check_written(signature.name, run, outputs)
+            for recording in _recordings:
+                recording.append(run)
+        return returned(outputs)
+
+    def shapes_only(*args):
+        return returned(empty(*signature.split(args)))
+
+    def save(ctx, inputs, output):
+        tensors, ctx.numbers = signature.split(inputs)
+        ctx.save_for_backward(*tensors, *(output if isinstance(output, tuple) else (output,)))
+
+    made = torch.library.custom_op(signature.name, implementation, mutates_args=(), device_types="cpu", schema=signature.schema)
+    if fake:
+        made.register_fake(shapes_only)
+    if backward:
+        def gradients(ctx, *grads):
+            found = backward(ctx, *grads)
+            found = found if isinstance(found, tuple) else (found,)
+            return found + (None,) * (len(signature.tensors) + len(signature.numbers) - len(found))
+        made.register_autograd(gradients, setup_context=save)
+    return made
+
+
+def _full(name: str) -> str:
+    return name if "::" in name else f"{NAMESPACE}::{name}"
+
+
+def _check_dtypes(signature: _Signature, inputs, known: tuple) -> None:
+    """Floating tensors share one of the types that there is a kernel for; masks and indices are the kernel's own affair."""
+    first, names = inputs[0].dtype, " and ".join(_name(d) for d in known)
+    if first not in known:
+        raise TypeError(f"{signature.tensors[0]} is {_name(first)}; {signature.name} exists for {names}. Cast it first.")
+    for name, tensor in zip(signature.tensors, inputs):
+        if tensor.dtype.is_floating_point and tensor.dtype != first:
+            raise TypeError(f"{name} is {_name(tensor.dtype)} and {signature.tensors[0]} is {_name(first)}; {signature.name} reads all of them in one type. Cast it first.")
+
+
+def _check_written(name: str, run, outputs) -> None:
+    """An output larger than what the kernel writes would hold whatever was in memory."""
+    wanted, written = sum(t.numel() * t.element_size() for t in outputs), int(run.totals["gm_write_bytes"])
+    if written < wanted:
+        shapes = ", ".join(f"{_name(t.dtype)} {list(t.shape)}" for t in outputs)
+        message = f"{name}: the kernel wrote {written:,} B, its outputs have {wanted:,} B ({shapes})."
+        raise KernelError("The outputs are not complete.", [Finding("HOST_ARGUMENT", "error", None, message,
+                          "Let out return the shape and the type that the kernel writes; partial=True for a kernel that fills only a part.")])
+
+
+def _name(dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
