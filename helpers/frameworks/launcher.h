@@ -11,6 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__GNUC__)
+#define WORKBOOK_API __attribute__((visibility("default")))
+#else
+#define WORKBOOK_API
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -34,18 +40,18 @@ enum workbook_status {
 // Runs the kernel that `plans` (a folder) holds for these tensors; the inputs come first, then the outputs.
 // Returns a workbook_status. Anything but 0: `error` (room for `bytes`, may be null) says in words what happened, and
 // nothing was written to the outputs.
-int workbook_launch(const char* plans, int inputs, int outputs, const workbook_tensor* tensors, char* error, size_t bytes);
+WORKBOOK_API int workbook_launch(const char* plans, int inputs, int outputs, const workbook_tensor* tensors, char* error, size_t bytes);
 
 // Called for a plan that does not exist yet: writes the file `path` for `key`, for example
 // "float32[4,1024] float32[1024] -> float32[4,1024]". Returns 0, or puts the reason into `error`.
 typedef int (*workbook_planner)(const char* path, const char* key, char* error, size_t bytes);
-void workbook_set_planner(workbook_planner planner);        // null: none
+WORKBOOK_API void workbook_set_planner(workbook_planner planner);        // null: none
 
 // What went wrong last, in any thread of this process; "" when nothing has. Copies at most `bytes`.
-void workbook_last_error(char* text, size_t bytes);
+WORKBOOK_API void workbook_last_error(char* text, size_t bytes);
 
 // Launches of this process that came to a good end, and the sum of their estimated times in us.
-void workbook_totals(uint64_t* launches, double* estimated_us);
+WORKBOOK_API void workbook_totals(uint64_t* launches, double* estimated_us);
 
 #ifdef __cplusplus
 }

@@ -30,6 +30,7 @@ class Plan:
     blocks: int
     args: tuple                    # in the order of the kernel's parameters; tensors are the arrays of the call
     arrays: tuple[np.ndarray, ...]  # inputs, then outputs
+    zeroed: tuple[int, ...] = ()   # of the arrays: those that the kernel adds to
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ class Op:
         recorder = _Recorder(self.version(ladder, inputs), inputs[0].dtype, ladder, chip)
         self.call(ladder, recorder, inputs, outputs, **{**self.attrs, **attrs})
         blocks, args = recorder.seen
-        return Plan(recorder.kernel, blocks, args, inputs + outputs)
+        zeroed = tuple(len(inputs) + self.outputs.index(name) for name in self.zeroed)
+        return Plan(recorder.kernel, blocks, args, inputs + outputs, zeroed)
 
     def empty(self, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
         """Outputs of the right shape and type, zero where the kernel adds."""
