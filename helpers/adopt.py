@@ -2,11 +2,13 @@
 
 Copying 64 MB to the runner and back costs more than most kernels. So the whole pages inside a large array are copied
 once to a memory file, which is then mapped over the very same addresses. The array does not notice; the runner maps
-the file too. The partial pages at both ends stay as they are and are copied by hand around each launch.
+the file too. The partial pages at both ends stay as they are and are copied by hand around each launch. Arrays of a few
+MB are exchanged when they are used a second time: for a single launch a copy is cheaper.
 
 What keeps this safe:
-- only memory that malloc got by mmap for this array alone (glibc says so in the chunk's header);
-- free() unmaps whatever lies at the addresses; a weak reference tells when to close the file;
+- only memory of NumPy's own allocator, and only pages that lie wholly inside the array;
+- memory that malloc got by mmap for this array alone (glibc says so in the chunk's header) is unmapped by free(); a
+  piece of the heap gets private pages again before it goes back: a weak reference tells when the array ends;
 - NumPy refuses to resize an array that is weakly referenced, so addresses stay valid while the array lives;
 - before os.fork() (see channel.py) the pages become private again: a child must not write into its parent's arrays.
 Set ASCEND_WORKBOOK_ADOPT=0 to copy always.
@@ -31,7 +33,8 @@ else:
 
 from .shared_memory import PAGE, anonymous_file, pages
 
-SMALLEST = 32 << 20           # glibc maps every block of this size separately, whatever its moving threshold
+AT_ONCE = 32 << 20            # from this size on at the first launch, below it at the second
+SMALLEST = 512 << 10          # below this a copy is cheap
 SWITCH = "ASCEND_WORKBOOK_ADOPT"
 PATTERN = 0xC5                # bytes that belong to nobody
 _SLACK = 64                   # at least so many of them behind an array
@@ -51,6 +54,7 @@ class Adopted:
     nbytes: int
     fd: int
     file_bytes: int
+    heap: bool = False                # a piece of malloc's heap, not a mapping of its own
     id: int = field(default_factory=lambda: next(_ids))
 
     @property
@@ -83,7 +87,8 @@ class Adopted:
 
 
 _known: dict[int, Adopted] = {}          # id(owner) -> Adopted
-on_release = []                          # called with the id of memory that is no longer in use
+_seen: dict[int, tuple[int, int]] = {}   # id(owner) -> (address, bytes) of arrays copied so far, the latest last
+on_release = []                          # called with the entry of memory that is no longer in use
 
 
 def adopt(owner: np.ndarray | None) -> Adopted | None:
@@ -95,7 +100,22 @@ def adopt(owner: np.ndarray | None) -> Adopted | None:
         if entry.owner() is owner and entry.fits(owner):
             return entry
         _forget(id(owner), entry)
-    return _share(owner) if _suitable(owner) else None
+    if owner.nbytes < AT_ONCE and not _used_before(owner):
+        return None
+    heap = _in_heap(owner)
+    return None if heap is None else _share(owner, heap)
+
+
+def _used_before(owner: np.ndarray) -> bool:
+    # No weak reference: one launch must not keep NumPy from resizing. A namesake at the same place does no harm.
+    now = (_address(owner), owner.nbytes)
+    before = _seen.pop(id(owner), None)
+    if before == now:
+        return True
+    _seen[id(owner)] = now
+    while len(_seen) > 64:
+        del _seen[next(iter(_seen))]
+    return False
 
 
 def possible() -> bool:
@@ -122,27 +142,30 @@ def _address(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
 
-def _suitable(owner: np.ndarray) -> bool:
+def _in_heap(owner: np.ndarray) -> bool | None:
+    """Does the array lie in malloc's heap (True) or in a mapping of its own (False)? None: its pages must stay as they are."""
     if not possible() or owner.dtype.hasobject or not owner.flags.owndata or not owner.flags.forc:
-        return False
+        return None
     if _handler_name(owner) != "default_allocator":
-        return False
+        return None
     # malloc's header: size of what lies before, then own size with flags in its low bits.
     address = _address(owner)
     before, size = ctypes.c_size_t.from_address(address - 16).value, ctypes.c_size_t.from_address(address - 8).value
+    if not size & _IS_MMAPPED:
+        return True if (size & ~_FLAGS) >= owner.nbytes + 8 else None
     block = address - 16 - before
     whole = before + (size & ~_FLAGS)
-    return bool(size & _IS_MMAPPED) and block % PAGE == 0 and whole % PAGE == 0 and address + owner.nbytes <= block + whole
+    return False if block % PAGE == 0 and whole % PAGE == 0 and address + owner.nbytes <= block + whole else None
 
 
-def _share(owner: np.ndarray) -> Adopted | None:
+def _share(owner: np.ndarray, heap: bool) -> Adopted | None:
     address, nbytes = _address(owner), owner.nbytes
     file_bytes = pages(address % PAGE + nbytes + _SLACK)
     try:
         fd = anonymous_file("kernel-array")
     except OSError:
         return None
-    entry = Adopted(weakref.ref(owner), address, nbytes, fd, file_bytes)
+    entry = Adopted(weakref.ref(owner), address, nbytes, fd, file_bytes, heap)
     try:
         os.ftruncate(fd, file_bytes)
         os.pwrite(fd, bytes([PATTERN]) * entry.start, 0)
@@ -158,7 +181,7 @@ def _share(owner: np.ndarray) -> Adopted | None:
         os.close(fd)
         return None
     key = id(owner)
-    entry.owner = weakref.ref(owner, lambda _: _forget(key, entry))
+    entry.owner = weakref.ref(owner, lambda _: _ended(key, entry))
     _known[key] = entry
     return entry
 
@@ -176,6 +199,13 @@ def _copy_to_file(fd: int, address: int, count: int, place: int) -> None:
         done += os.pwrite(fd, source[done:], place + done)
 
 
+def _ended(key: int, entry: Adopted) -> None:
+    """The array is about to be freed. Other objects of the same garbage may still look at it: its bytes stay."""
+    if entry.heap:
+        _make_private(entry)
+    _forget(key, entry)
+
+
 def _forget(key: int, entry: Adopted) -> None:
     if _known.get(key) is entry:
         del _known[key]
@@ -183,7 +213,7 @@ def _forget(key: int, entry: Adopted) -> None:
         os.close(entry.fd)
         entry.fd = -1
     for call in on_release:
-        call(entry.id)
+        call(entry)
 
 
 def release_all() -> None:

@@ -10,13 +10,14 @@ from .runner_process import Runner
 from .shared_memory import Pool, anonymous_file
 
 HEADER_BYTES = 4096             # of the result memory: live header and crash record
+LARGE = 32 << 20                # freed memory that a waiting runner may still hold
 
 
 class Channel:
     """What this process keeps between launches: shared memory, and at most one waiting runner.
 
-    A runner waits only after a launch with large arrays: their page tables cost more than the launch itself. It leaves
-    by itself after some seconds, and is ended with this process.
+    A runner that ended a launch without errors waits for the next one: its start costs more than most launches. It
+    leaves by itself after some seconds, and is ended with this process.
     """
 
     def __init__(self) -> None:
@@ -26,7 +27,8 @@ class Channel:
         self.output_fd = anonymous_file("kernel-output")
         os.ftruncate(self.result_fd, HEADER_BYTES)
         self.waiting: Runner | None = None
-        self.released: list[int] = []
+        self.released: list[int] = []   # ids of memory that is gone; the runner hears of it with the next request
+        self.held = 0                   # bytes of it
 
     def take_runner(self, path: str) -> tuple[Runner, bool]:
         """A runner, and whether it has served before."""
@@ -39,23 +41,31 @@ class Channel:
         return (runner, True) if runner else (Runner(path), False)
 
     def keep(self, runner: Runner) -> None:
-        """The runner waits for the next launch, unless what it maps has been freed meanwhile."""
-        if any(runner.known & {2 * memory, 2 * memory + 1} for memory in self.released):
+        """The runner waits for the next launch, unless it holds much memory that has been freed meanwhile."""
+        if self.held >= LARGE and self._holds_freed(runner):
             runner.end()
         else:
             self.waiting = runner
 
-    def release(self, memory: int) -> None:
-        """Memory that the waiting runner maps belongs to nobody any more."""
+    def release(self, memory: int, nbytes: int) -> None:
+        """Memory that the waiting runner may map belongs to nobody any more."""
         self.released.append(memory)
-        if self.lock.acquire(blocking=False):
+        self.held += nbytes
+        if self.held >= LARGE and self.lock.acquire(blocking=False):
             try:
                 runner = self.waiting
-                if runner is not None and runner.known & {2 * memory, 2 * memory + 1}:
+                if runner is not None and self._holds_freed(runner):
                     self.waiting = None
                     runner.end()
             finally:
                 self.lock.release()
+
+    def take_released(self) -> list[int]:
+        gone, self.released, self.held = self.released, [], 0
+        return gone
+
+    def _holds_freed(self, runner: Runner) -> bool:
+        return any(runner.known & {2 * memory, 2 * memory + 1} for memory in self.released)
 
     def close(self) -> None:
         runner, self.waiting = self.waiting, None
@@ -111,7 +121,7 @@ def _after_fork_child() -> None:
     _channel, _making = None, threading.Lock()
 
 
-adopt.on_release.append(lambda memory: _channel.release(memory) if _channel is not None else None)
+adopt.on_release.append(lambda entry: _channel.release(entry.id, entry.nbytes) if _channel is not None else None)
 atexit.register(stop_waiting_runner)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_parent, after_in_child=_after_fork_child)

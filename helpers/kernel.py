@@ -46,11 +46,15 @@ def compile(source, *, name: str | None = None, chip: str = DEFAULT, target: str
 def build(text: str, *, label: str, first_line: int = 1, name: str | None = None, chip="Ascend910B1", target: str = "auto", include=(),
           defines: dict | None = None, tiling: str = "", auto_sync: bool = True, folder: Path | None = None) -> "Kernel":
     """The same for a text that knows its label and the number of its first line (a cell)."""
-    choose_target(target)
+    where = choose_target(target)
     profile = find_chip(chip)
     built = builder.build(text, label=label, first_line=first_line, name=name, arch=int(profile.npu_arch), include=include,
                           defines=defines, tiling=tiling, folder=folder)
-    return Kernel(built, _pick(built, name), profile, auto_sync)
+    kernel = Kernel(built, _pick(built, name), profile, auto_sync)
+    if where == "npu":
+        from .npu.kernel import make
+        return make(kernel, include, defines, folder)
+    return kernel
 
 
 def _read(source) -> tuple[str, str, Path | None]:
@@ -79,9 +83,13 @@ def choose_target(target: str) -> str:
     """"host" or "npu"; raises when the wanted one cannot run here."""
     if target not in TARGETS:
         raise WorkbookError(f"target={target!r} is not one of {', '.join(TARGETS)}.")
+    if target == "host" or target == "auto" and not npu_probe.device_files():
+        return "host"
+    npu = npu_probe.probe()
+    if npu.ready:
+        return "npu"
     if target == "npu":
-        missing = npu_probe.probe().missing() or ["this version of the workbook runs kernels on the host only"]
-        raise WorkbookError(f'target="npu" needs an Ascend device and CANN: {", ".join(missing)}. '
+        raise WorkbookError(f'target="npu" needs an Ascend device and CANN: {", ".join(npu.missing())}. '
                             'Use target="host": the same text runs on the twin of the AI core.')
     return "host"
 
@@ -159,7 +167,7 @@ class Kernel:
         buffers, values, nulls = arguments.bind(self.signature, args)
         job = launch.Job(
             runner=str(self.built.runtime.runner), kernel=str(self.built.path), entry=self.name, label=self.built.label,
-            source=self.source, first_line=self.built.first_line, blocks=_blocks(self, blocks), chip=self.chip.flat(),
+            source=self.source, first_line=self.built.first_line, blocks=_blocks(self, blocks), chip=self.chip.lines,
             buffers=buffers, values=values, nulls=nulls, null_names=[self.signature[i].name for i in nulls],
             checks=checks == "full", lazy=schedule == "lazy", strict_sync=not self.auto_sync, seed=int(seed),
             tiling_key=int(tiling_key), kernel_type=self._type_for(int(tiling_key)), timeout=float(timeout), memory_mb=float(memory_mb))

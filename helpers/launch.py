@@ -36,7 +36,7 @@ class Job:
     source: str
     first_line: int
     blocks: int
-    chip: dict[str, str]
+    chip: str                                   # the profile, see Chip.lines
     buffers: list[Buffer]
     values: list[Value]
     nulls: list[int]
@@ -92,7 +92,7 @@ def run(job: Job) -> Outcome:
 
 
 def _converse(channel: Channel, job: Job, placement: Placement) -> Outcome:
-    keep = any(m.keep for m in placement.maps)
+    keep = True
     reuse = False
     with Quiet() as quiet:
         runner, used = channel.take_runner(job.runner)
@@ -142,14 +142,13 @@ def _prepare(channel: Channel) -> None:
 
 def _request(channel: Channel, runner: Runner, job: Job, placement: Placement, keep: bool):
     fds = [channel.result_fd, channel.output_fd]
-    blobs = [job.source.encode()]
-    lines = [f"kernel {job.kernel}", f"entry {job.entry}", f"file {job.label}", f"source {len(blobs[0])}",
+    blobs = [job.source.encode(), job.chip.encode()]
+    lines = [f"kernel {job.kernel}", f"entry {job.entry}", f"file {job.label}", f"source {len(blobs[0])}", f"chip {len(blobs[1])}",
              f"first_line {job.first_line}", f"blocks {job.blocks}", f"kernel_type {job.kernel_type}", f"checks {job.checks:d}",
              f"lazy {job.lazy:d}", f"strict_sync {job.strict_sync:d}", f"warm {job.warm:d}", f"seed {job.seed}",
              f"tiling_key {job.tiling_key}", f"memory_bytes {int(job.memory_mb * 2**20)}", f"output_bytes {OUTPUT_BYTES}",
              f"timeout {int(job.timeout) + 10}", f"keep {keep:d}"]
-    while channel.released:
-        memory = channel.released.pop()
+    for memory in channel.take_released():
         for gone in {2 * memory, 2 * memory + 1} & runner.known:
             runner.known.discard(gone)
             lines.append(f"unmap {gone}")
@@ -168,7 +167,6 @@ def _request(channel: Channel, runner: Runner, job: Job, placement: Placement, k
     for v in job.values:
         lines.append(f"value {v.index} {len(v.data)}")
         blobs.append(v.data)
-    lines += [f"chip {key} {value}" for key, value in job.chip.items()]
     return lines, blobs, fds
 
 

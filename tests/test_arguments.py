@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import subprocess
 import sys
@@ -376,6 +377,68 @@ def test_a_forked_child_has_arrays_of_its_own(k):
     assert (x == 1).all() and (y == 1).all()
     k.increment[1](x, y, N)
     assert (x == 2).all() and (y == 11).all()
+
+
+# ---- arrays of a few MB: shared from their second launch on, also inside malloc's heap
+M = 1 << 20
+
+
+def medium():
+    """An array in a mapping of its own, and one in the heap: malloc moves its threshold when larger blocks are freed."""
+    own = np.full(M, 1, np.float32)
+    del_me = np.empty(24 << 20, np.uint8)
+    del del_me
+    return own, np.full(M, 2, np.float32)
+
+
+def shared_mappings() -> int:
+    return Path("/proc/self/maps").read_text().count("memfd:kernel-array ")
+
+
+@shared_pages
+def test_medium_arrays_are_shared_when_they_are_used_again(k):
+    x, y = medium()
+    k.move_float[1](x, y, 1000)
+    assert not is_shared(x) and not is_shared(y) and (y[:1000] == 1).all() and (y[1000:] == 2).all()
+    for value in (3, 4, 5):
+        x[:1000] = value
+        k.move_float[1](x, y, 1000)
+        assert is_shared(x) and is_shared(y)
+        assert (y[:1000] == value).all() and (y[1000:] == 2).all() and (x[1000:] == 1).all()
+    assert {entry.heap for entry in adopt._known.values() if entry.owner() is y} == {True}
+    small = np.zeros(1000, np.float32)
+    for _ in range(3):
+        k.move_float[1](x, small, 1000)
+    assert not is_shared(small) and (small == 5).all()
+
+
+@shared_pages
+def test_one_launch_does_not_keep_numpy_from_resizing(k):
+    x, y = np.ones(M, np.float32), np.zeros(M, np.float32)
+    k.move_float[1](x, y, 1000)
+    x.resize(10, refcheck=False)
+    assert (x == 1).all()
+
+
+@shared_pages
+def test_a_piece_of_the_heap_is_private_again_when_the_array_ends(k):
+    x, y = medium()
+    before = shared_mappings()
+    for _ in range(2):
+        k.move_float[1](x, y, 1000)
+    assert shared_mappings() > before
+    seen = []
+
+    class Last:                                        # garbage that still looks at the array when it is collected
+        def __del__(self):
+            seen.append(float(self.array.sum()))
+
+    last = Last()
+    last.array, last.me = y, last
+    expected = float(y.sum())
+    del x, y, last
+    gc.collect()
+    assert seen == [expected] and shared_mappings() == before
 
 
 @shared_pages

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 import helpers as hp
-from helpers import channel
+from helpers import adopt, channel
 
 SOURCE = r'''#include "kernel_operator.h"
 #include <cstdio>
@@ -114,6 +114,7 @@ def open_file(number: str) -> str:
 
 def leftovers(temporary: Path) -> tuple[list, dict, list]:
     """Child processes, open files (by what they are), and names in the places for temporary files."""
+    channel.stop_waiting_runner()
     gc.collect()                           # tracebacks hold arrays, and arrays hold their memory
     children = [p.pid for p in psutil.Process().children(recursive=True)]
     files = [open_file(n) for n in os.listdir("/proc/self/fd")] if os.path.isdir("/proc/self/fd") else []
@@ -129,6 +130,7 @@ def clean(kernels, tmp_path, monkeypatch):
     x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
     kernels["fine"][1](x, y, 64)          # the shared memory of this process exists from here on
     before = leftovers(tmp_path)
+    kernels["fine"][1](x, y, 64)          # the test meets a runner that has served before
     yield
     assert leftovers(tmp_path) == before
     x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
@@ -339,13 +341,54 @@ def wait_for(what, seconds: float = 5.0):
 
 
 def test_waiting_runner_is_ended_on_request(kernels):
+    x, y = np.zeros(64, np.float32), np.zeros(64, np.float32)
+    kernels["fine"][1](x, y, 64)
+    runner = psutil.Process().children()
+    assert len(runner) == 1
+    kernels["fine"][1](x, y, 64)
+    hp.compile(VARIABLES % ("", "0"))[1](np.zeros(8, np.int32))
+    assert psutil.Process().children() == runner           # it serves on, also another kernel
+    channel.stop_waiting_runner()
+    assert not psutil.Process().children()
+
+
+@pytest.mark.skipif(not adopt.possible(), reason="this system copies large arrays")
+def test_a_waiting_runner_holds_no_large_memory_that_is_freed(kernels):
     x = np.zeros(9 << 20, np.float32)
     y = np.zeros_like(x)
     kernels["fine"][1](x, y, 1000)
-    if not psutil.Process().children():
-        pytest.skip("this system copies large arrays")
-    channel.stop_waiting_runner()
+    assert psutil.Process().children()
+    del x
     assert not psutil.Process().children()
-    kernels["fine"][1](x, y, 1000)
-    del x                                  # memory that nobody owns is not held by a runner
+
+
+VARIABLES = """#include "kernel_operator.h"
+%s
+extern "C" __global__ __aicore__ void count(__gm__ int32_t* y) {
+    static int calls = 5;
+    AscendC::printf("%%d\\n", ++calls + %s);
+}
+"""
+
+
+@pytest.mark.parametrize("declaration, value", [
+    ("int g = 10; int z;", "(++g) + (++z)"), ("template <class T> struct S { static int n; }; template <class T> int S<T>::n = 2;", "(++S<int>::n)"),
+    ("thread_local int t = 3;", "(++t)"), ("struct C { int* p; C() : p(static_cast<int*>(::operator new(4))) { *p = 7; } } c;", "(++*c.p)")])
+def test_variables_start_afresh_with_every_launch(declaration, value):
+    """A kernel stays loaded for the next launch; what it wrote into its own variables does not."""
+    kernel = hp.compile(VARIABLES % (declaration, value))
+    y = np.zeros(8, np.int32)
+    said = {kernel[1](y).stdout for _ in range(4)}
+    assert len(said) == 1 and said.pop().strip().isdigit()
+
+
+def test_a_thread_that_a_kernel_started_ends_with_the_launch(kernels):
+    kernel = hp.compile("""#include "kernel_operator.h"
+#include <chrono>
+#include <thread>
+extern "C" __global__ __aicore__ void threads(__gm__ int32_t* y) {
+    std::thread([] { std::this_thread::sleep_for(std::chrono::seconds(30)); }).detach();
+}
+""")
+    kernel[1](np.zeros(8, np.int32))
     assert not psutil.Process().children()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import difflib
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Mapping
@@ -77,6 +77,11 @@ class Chip:
         out.update((f"source.{key}", text) for key, text in self.sources.items())
         out.update((f"vec.{op}.{cls}", " ".join(f"{v:g}" for v in cost)) for (op, cls), cost in self.vector.items())
         return out
+
+    @cached_property
+    def lines(self) -> str:
+        """The same as lines `key value`."""
+        return "".join(f"{key} {value}\n" for key, value in self.flat().items())
 
 
 def chips() -> list[Chip]:

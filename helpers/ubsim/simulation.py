@@ -35,8 +35,7 @@ class Session:
         self.error: KernelError | None = None
         arrays = (FrontArray * max(1, len(buffers)))(*(
             FrontArray(b.address, b.nbytes, b.dtype, b.workspace, b.name.encode()) for b in buffers))
-        flat = "".join(f"{key} {value}\n" for key, value in chip.flat().items())
-        self._launch = FrontLaunch(arrays, len(buffers), blocks, seed, 0, 1, checks, lazy, strict_sync, self.source.encode(), file.encode(), flat.encode())
+        self._launch = FrontLaunch(arrays, len(buffers), blocks, seed, 0, 1, checks, lazy, strict_sync, self.source.encode(), file.encode(), chip.lines.encode())
 
     def begin(self) -> None:
         if lib.begin(ctypes.byref(self._launch)):

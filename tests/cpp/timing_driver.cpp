@@ -136,13 +136,8 @@ static uint64_t digest(const Timing& t) {
 }
 
 int main(int, char** argv) {
-    std::map<std::string, std::string> flat;
     std::ifstream file(argv[1]);
-    for (std::string line; std::getline(file, line);) {
-        const size_t space = line.find(' ');
-        flat[line.substr(0, space)] = line.substr(space + 1);
-    }
-    const Chip chip = make_chip(flat);
+    const Chip chip = make_chip(std::string(std::istreambuf_iterator<char>(file), {}));
     if (!std::strcmp(argv[2], "cost")) {                       // cost <op> <class>
         const VecCost c = chip_vec_cost(chip, argv[3], argv[4]);
         std::printf("{\"head\": %g, \"slope\": %g, \"conflict\": %g, \"known\": %s}\n", c.head, c.slope, c.conflict, c.known ? "true" : "false");

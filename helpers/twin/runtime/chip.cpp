@@ -4,12 +4,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <map>
+#include <sstream>
 
 namespace twin {
 
 namespace {
 
 struct Profile {
+    std::string lines;
+    std::string name = "unnamed chip";
     std::map<std::string, std::string, std::less<>> text;
     std::map<std::string, double, std::less<>> numbers;
     std::map<std::string, std::map<std::string, VecCost, std::less<>>, std::less<>> vec;   // op -> class
@@ -75,15 +79,20 @@ VecCost find_cost(const Profile& p, const char* op, const char* cls) {
 
 }  // namespace
 
-Chip make_chip(const std::map<std::string, std::string>& flat) {
+Chip make_chip(const std::string& lines) {
     Profile* p = nullptr;
-    for (Profile& old : profiles())
-        if (old.text.size() == flat.size() && std::equal(flat.begin(), flat.end(), old.text.begin())) p = &old;
+    for (Profile& old : profiles()) if (old.lines == lines) p = &old;
     if (!p) {
         profiles().emplace_back();
         p = &profiles().back();
-        for (const auto& [key, value] : flat) {
+        p->lines = lines;
+        std::istringstream in(lines);
+        for (std::string line; std::getline(in, line);) {
+            const size_t space = line.find(' ');
+            if (space == std::string::npos) continue;
+            const std::string key = line.substr(0, space), value = line.substr(space + 1);
             p->text.emplace(key, value);
+            if (key == "name") p->name = value;
             if (key.compare(0, 4, "vec.") == 0) { read_row(*p, key, value); continue; }
             char* end = nullptr;
             const double number = std::strtod(value.c_str(), &end);
@@ -91,8 +100,7 @@ Chip make_chip(const std::map<std::string, std::string>& flat) {
         }
     }
     Chip chip;
-    auto name = flat.find("name");
-    chip.name = name == flat.end() ? "unnamed chip" : name->second;
+    chip.name = p->name;
     chip.impl = p;
     return chip;
 }

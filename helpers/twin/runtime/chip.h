@@ -1,6 +1,5 @@
-// A chip profile as the runtime sees it: a flat map of text, made by helpers/chips.
+// A chip profile as the runtime sees it: lines `key value`, made by helpers/chips.
 #pragma once
-#include <map>
 #include <string>
 
 #include "engine.h"
@@ -8,7 +7,7 @@
 namespace twin {
 
 // Profiles are kept until the process ends: a Chip is a plain value that points at its numbers.
-Chip make_chip(const std::map<std::string, std::string>& flat);
+Chip make_chip(const std::string& lines);
 
 // Cost of a vector operation from the chip's table. Operations are API names ("Add", "WholeReduceSum"), classes are
 // "f16" "bf16" "i16" "u16" "b16", "f32" "i32" "u32" "b32", "f64" "i64" "u64" "b64", "i8" "u8" "b8", "mixed", "any".

@@ -62,11 +62,7 @@ int front_begin(const FrontLaunch* l) {
     spec.source = l->source;
     spec.file = l->file;
     spec.first_line = l->first_line;
-    std::istringstream lines(l->chip);
-    for (std::string line; std::getline(lines, line);) {
-        const size_t space = line.find(' ');
-        if (space != std::string::npos) spec.chip[line.substr(0, space)] = line.substr(space + 1);
-    }
+    spec.chip = l->chip;
     try {
         launch_begin(spec);
     } catch (const std::bad_alloc&) {

@@ -1,6 +1,5 @@
 // One launch as the runner (or the tiling simulation) describes it, and what comes back.
 #pragma once
-#include <map>
 #include <string>
 #include <vector>
 
@@ -31,7 +30,7 @@ struct LaunchSpec {
     std::string source;            // the learner's text (names in messages)
     std::string file;              // the file name its lines carry
     int first_line = 1;            // number of the text's first line
-    std::map<std::string, std::string> chip;   // flat key -> value of the chip profile
+    std::string chip;              // the chip profile: a line `key value` for each number
     void (*entry)(void** args) = nullptr;
     void** args = nullptr;
     LiveHeader* live = nullptr;

@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -30,6 +31,7 @@
 
 #include "engine.h"
 #include "runner.h"
+#include "runner_library.h"
 #include "runner_request.h"
 #include "twin/entry.h"
 
@@ -39,19 +41,28 @@ namespace {
 constexpr uint64_t kOwnMemory = 512ull << 20;   // address space of the twin itself, on top of the kernel's share
 constexpr int kIdleSeconds = 20;
 
-const Entry* find_entry(void* library, const std::string& name) {
-    auto* all = static_cast<const Entry*>(dlsym(library, "twin_entries"));
-    for (const Entry* e = all; e && e->name; ++e) if (name == e->name) return e;
-    return nullptr;
+KernelLibrary& library() {
+    static KernelLibrary l;
+    return l;
 }
 
-uint64_t address_space() {
-    unsigned long pages = 0;
-    if (FILE* f = fopen("/proc/self/statm", "r")) {
-        if (fscanf(f, "%lu", &pages) != 1) pages = 0;
-        fclose(f);
-    }
-    return uint64_t(pages) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+// What the kernel of the last launch may have left behind.
+struct Process { uint64_t address_space = 0; int threads = 1; };
+Process process() {
+    Process p;
+    char text[1024];
+    const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return p;
+    const ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = 0;
+    const char* rest = strrchr(text, ')');           // the name before it may hold anything
+    if (rest) (void)sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %*u %lu", &p.threads, &p.address_space);
+    return p;
+}
+
+bool alone() {
+    return process().threads == 1 && waitpid(-1, nullptr, WNOHANG) < 0;
 }
 
 void limit(int what, uint64_t bytes) {
@@ -62,7 +73,7 @@ void limit(int what, uint64_t bytes) {
 }
 
 void limits_on(const Request& q) {
-    if (uint64_t now = address_space()) limit(RLIMIT_AS, now + kOwnMemory + q.memory_bytes);
+    if (uint64_t now = process().address_space) limit(RLIMIT_AS, now + kOwnMemory + q.memory_bytes);
     limit(RLIMIT_FSIZE, q.output_bytes);
 }
 
@@ -172,10 +183,9 @@ bool serve(Request& q) {
         flush_output();                              // last: it may hang when the crash was inside printf
         return false;
     }
-    void* library = dlopen(q.kernel.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) extra.error = dlerror();
-    const Entry* entry = library ? find_entry(library, q.entry) : nullptr;
-    if (library && !entry) extra.error = "no entry named " + q.entry;
+    extra.error = library().load(q.kernel);
+    const Entry* entry = extra.error.empty() ? library().entry(q.entry) : nullptr;
+    if (extra.error.empty() && !entry) extra.error = "no entry named " + q.entry;
     if (extra.error.empty() && !bind(q, spec, crash_args)) extra.error = std::string("mmap: ") + strerror(errno);
     if (extra.error.empty()) {
         if (spec.kernel_type < 0) spec.kernel_type = entry->kernel_type;
@@ -201,11 +211,7 @@ bool serve(Request& q) {
     release(extra);
     extra.peak_bytes = peak_bytes();
     write_result(q.fds[0], live, result, extra);
-    bool clean = extra.error.empty() && !result.failed && extra.overruns.empty();
-    // A kernel whose variables stay behind after dlclose would not start afresh.
-    if (library) dlclose(library);
-    if (library && dlopen(q.kernel.c_str(), RTLD_NOW | RTLD_NOLOAD)) return false;
-    return clean;
+    return extra.error.empty() && !result.failed && extra.overruns.empty() && alone();
 }
 
 int print_entries(const char* path) {
@@ -235,6 +241,7 @@ void settle_in() {
     sigemptyset(&none_blocked);
     sigprocmask(SIG_SETMASK, &none_blocked, nullptr);   // the thread that starts us may have held some back
     install_signals();
+    prepare_for_crashes();
 }
 
 int loop(int socket) {
@@ -242,7 +249,8 @@ int loop(int socket) {
         pollfd p{socket, POLLIN, 0};
         if (poll(&p, 1, kIdleSeconds * 1000) <= 0) return 0;
         Request q;
-        if (!q.receive(socket)) return 0;
+        if (!q.receive(socket) || library().stuck(q.kernel)) return 0;   // the parent starts another runner
+        install_signals();                           // a kernel may have put its own in place
         // A backstop in case the parent, which watches the clock, has been killed or stopped.
         itimerval t{};
         t.it_value.tv_sec = q.timeout_seconds;

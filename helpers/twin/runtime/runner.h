@@ -1,6 +1,7 @@
 // The runner: a small process that loads one kernel, maps its arrays, runs it, and describes what happened.
 //
 // runner.cpp          protocol loop and one launch
+// runner_library.cpp  the loaded kernel
 // runner_memory.cpp   arrays, each between guard pages
 // runner_signals.cpp  what a crash leaves behind
 // runner_result.cpp   the result as JSON plus binary tables
@@ -58,7 +59,8 @@ struct CrashRecord {
 constexpr uint64_t kCrashOffset = 1024, kHeaderBytes = 4096;
 struct CrashArg { int arg; uint64_t base, bytes; };
 
-void install_signals();
+void prepare_for_crashes();                          // once: a stack for the handler, what it will need
+void install_signals();                              // before every launch: a kernel may have put its own in place
 void arm_signals(CrashRecord* record, std::vector<CrashArg> args, const void* kernel_address);
 void disarm_signals();
 sigjmp_buf& after_crash();                           // where the handler goes: set before the launch

@@ -4,9 +4,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <new>
-#include <sstream>
+#include <type_traits>
 
 namespace twin {
 
@@ -14,6 +16,32 @@ namespace {
 struct Header { uint32_t magic, fds; uint64_t bytes; };
 constexpr uint32_t kMagic = 0x51524E52;
 constexpr int kMaxFds = 200;
+
+// The words of a line.
+class Fields {
+public:
+    explicit Fields(const std::string& line) : at_(line.c_str()) {}
+    bool fail() const { return failed_; }
+    Fields& operator>>(std::string& to) {
+        while (*at_ == ' ') ++at_;
+        const char* from = at_;
+        while (*at_ && *at_ != ' ') ++at_;
+        to.assign(from, at_);
+        return *this;
+    }
+    template <class T> Fields& operator>>(T& to) {
+        char* end = nullptr;
+        if (std::is_signed_v<T>) to = static_cast<T>(std::strtoll(at_, &end, 10));
+        else to = static_cast<T>(std::strtoull(at_, &end, 10));
+        failed_ = failed_ || end == at_;
+        at_ = end;
+        return *this;
+    }
+
+private:
+    const char* at_;
+    bool failed_ = false;
+};
 }  // namespace
 
 Request::~Request() {
@@ -53,17 +81,14 @@ bool Request::receive(int socket) {
 }
 
 bool Request::parse() {
-    const char* end = "\nend\n";
-    const std::string text(data_.begin(), data_.end());
-    size_t stop = text.find(end);
-    if (stop == std::string::npos) return false;
-    blob_ = stop + std::strlen(end);
-    std::istringstream lines(text.substr(0, stop));
-    std::string s;
-    while (std::getline(lines, s)) {
-        size_t space = s.find(' ');
-        if (space == std::string::npos) return false;
-        if (!line(s.substr(0, space), s.substr(space + 1))) return false;
+    static const char end[] = "\nend\n";
+    auto stop = std::search(data_.begin(), data_.end(), end, end + sizeof end - 1);
+    if (stop == data_.end()) return false;
+    blob_ = uint64_t(stop - data_.begin()) + sizeof end - 1;
+    for (auto from = data_.begin(); from < stop;) {
+        auto to = std::find(from, stop, '\n'), space = std::find(from, to, ' ');
+        if (space == to || !line({from, space}, {space + 1, to})) return false;
+        from = to + 1;
     }
     return blob_ <= data_.size();
 }
@@ -75,7 +100,7 @@ uint64_t Request::take_blob(uint64_t bytes) {
 }
 
 bool Request::line(const std::string& key, std::string rest) {
-    std::istringstream in(rest);
+    Fields in(rest);
     auto grow = [this](int arg) { if (arg >= int(pointers.size())) pointers.resize(arg + 1, nullptr); };
     if (key == "kernel") kernel = rest;
     else if (key == "entry") entry = rest;
@@ -99,8 +124,9 @@ bool Request::line(const std::string& key, std::string rest) {
     else if (key == "timeout") in >> timeout_seconds;
     else if (key == "keep") in >> keep;
     else if (key == "chip") {
-        size_t space = rest.find(' ');
-        spec_.chip[rest.substr(0, space)] = space == std::string::npos ? "" : rest.substr(space + 1);
+        uint64_t n = std::stoull(rest), at = take_blob(n);
+        if (at + n > data_.size()) return false;
+        spec_.chip.assign(data_.data() + at, n);
     }
     else if (key == "map") {            // id, descriptor (-1 known or anonymous), file offset, bytes, access, keep
         Mapping m;

@@ -107,14 +107,6 @@ void on_signal(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 void install_signals() {
-    static uint8_t* stack = nullptr;
-    constexpr size_t bytes = 256u << 10;
-    if (!stack) stack = static_cast<uint8_t*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    stack_t s{};
-    s.ss_sp = stack;
-    s.ss_size = bytes;
-    sigaltstack(&s, nullptr);
-    if (nowhere < 0) nowhere = open("/dev/null", O_WRONLY);
     struct sigaction a{};
     a.sa_sigaction = on_signal;
     a.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
@@ -123,6 +115,15 @@ void install_signals() {
     // Output beyond its limit: the rest goes nowhere, and quickly.
     signal(SIGXFSZ, [](int) { if (nowhere >= 0) { dup2(nowhere, 1); dup2(nowhere, 2); } });
     signal(SIGPIPE, SIG_IGN);
+}
+
+void prepare_for_crashes() {
+    constexpr size_t bytes = 256u << 10;
+    stack_t s{};
+    s.ss_sp = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    s.ss_size = bytes;
+    sigaltstack(&s, nullptr);
+    nowhere = open("/dev/null", O_WRONLY);
     void* warm[2];
     backtrace(warm, 2);                              // loads the unwinder now, not inside a handler
 }
