@@ -33,6 +33,7 @@ TIMEOUT, MEMORY_MB = 30.0, 4096
 
 Planner = Callable[[str], Plan]
 _planners: dict[str, Planner] = {}
+_families: dict[str, Op] = {}
 _PLANNER = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_char), ctypes.c_size_t)
 
 
@@ -82,6 +83,23 @@ def plans_for(name: str, identity: str, planner: Planner) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     _planners[str(folder)] = planner
     return folder
+
+
+def folder_of(op: Op) -> Path:
+    """The folder of an operator of the catalogue, for callers in C++: plans lie in it, or in a subfolder that says the
+    attributes as "eps=%.9g". Both are planned on request."""
+    folder = plans_for(op.name, "catalogue", op_planner(op))
+    _families[str(folder)] = op
+    return folder
+
+
+def _planner_of(folder: Path) -> Planner | None:
+    known = _planners.get(str(folder))
+    if known is None and (op := _families.get(str(folder.parent))):
+        numbers = dict(part.split("=", 1) for part in folder.name.split(","))
+        known = _planners[str(folder)] = op_planner(op, **{n: type(op.attrs[n])(float(v)) for n, v in numbers.items()})
+        folder.mkdir(exist_ok=True)
+    return known
 
 
 def parse(text: str) -> tuple[list[tuple[str, tuple[int, ...]]], int]:
@@ -166,7 +184,7 @@ def _plan(path: bytes, wanted: bytes, error, room: int) -> int:
     """Called by the library, in any thread. An exception would be lost here: its words go back as text."""
     try:
         where = Path(path.decode())
-        planner = _planners.get(str(where.parent))
+        planner = _planner_of(where.parent)
         if planner is None:
             return 1                                    # an operator of another process: the library says what to do
         with _busy:

@@ -29,7 +29,7 @@ _recordings: list[list] = []
 
 
 @dataclass(frozen=True)
-class _Signature:
+class Signature:
     """What an operator takes and returns: tensors, then numbers with defaults."""
     name: str                       # "wb::rms_norm"
     tensors: tuple[str, ...]
@@ -71,7 +71,7 @@ def custom(kernels, out: Callable, *, name: str = "", blocks: int | Callable = 1
     pointers = [p.name for p in first.signature if p.kind == POINTER]
     if not 0 < len(tensors) < len(pointers):
         raise TypeError(f"out takes {len(tensors)} tensors ({', '.join(tensors)}); {first.name} has the pointers {', '.join(pointers)}: inputs, then outputs.")
-    signature = _Signature(_full(name or first.name), tensors, numbers, len(pointers) - len(tensors))
+    signature = Signature(_full(name or first.name), tensors, numbers, len(pointers) - len(tensors))
 
     def empty(inputs, given):
         _check_dtypes(signature, inputs, tuple(kernels))
@@ -95,7 +95,7 @@ def op(name: str):
     """An operator of kernels/ for torch: op("rms_norm") registers torch.ops.wb.rms_norm, with gradients where there are any."""
     from .torch_gradients import BACKWARD
     entry = catalogue.find(name)
-    signature = _Signature(_full(name), entry.inputs, dict(entry.attrs), len(entry.outputs))
+    signature = signature_of(entry)
 
     def empty(inputs, _):
         types = [str(t.dtype).removeprefix("torch.") for t in inputs]
@@ -108,6 +108,10 @@ def op(name: str):
         return entry.launch([to_numpy(t) for t in inputs], [to_numpy(t) for t in outputs], **given)
 
     return _register(signature, empty, launch, BACKWARD.get(name), True, False)
+
+
+def signature_of(entry: catalogue.Op, namespace: str = NAMESPACE) -> Signature:
+    return Signature(f"{namespace}::{entry.name}", entry.inputs, dict(entry.attrs), len(entry.outputs))
 
 
 @contextmanager
@@ -144,7 +148,7 @@ def nodes(function: Callable, *args) -> list[str]:
 
 
 # ---- registration
-def _register(signature: _Signature, empty: Callable, launch: Callable, backward: Callable | None, fake: bool, partial: bool):
+def _register(signature: Signature, empty: Callable, launch: Callable, backward: Callable | None, fake: bool, partial: bool):
     def returned(outputs):
         return outputs[0] if signature.results == 1 else outputs
 
@@ -163,27 +167,34 @@ def _register(signature: _Signature, empty: Callable, launch: Callable, backward
     def shapes_only(*args):
         return returned(empty(*signature.split(args)))
 
-    def save(ctx, inputs, output):
-        tensors, ctx.numbers = signature.split(inputs)
-        ctx.save_for_backward(*tensors, *(output if isinstance(output, tuple) else (output,)))
-
     made = torch.library.custom_op(signature.name, implementation, mutates_args=(), device_types="cpu", schema=signature.schema)
     if fake:
         made.register_fake(shapes_only)
     if backward:
-        def gradients(ctx, *grads):
-            found = backward(ctx, *grads)
-            found = found if isinstance(found, tuple) else (found,)
-            return found + (None,) * (len(signature.tensors) + len(signature.numbers) - len(found))
+        gradients, save = autograd(signature, backward)
         made.register_autograd(gradients, setup_context=save)
     return made
+
+
+def autograd(signature: Signature, backward: Callable) -> tuple[Callable, Callable]:
+    """The two functions that torch.library.register_autograd wants: gradients, and what is kept for them."""
+    def save(ctx, inputs, output):
+        tensors, ctx.numbers = signature.split(inputs)
+        ctx.save_for_backward(*tensors, *(output if isinstance(output, tuple) else (output,)))
+
+    def gradients(ctx, *grads):
+        found = backward(ctx, *grads)
+        found = found if isinstance(found, tuple) else (found,)
+        return found + (None,) * (len(signature.tensors) + len(signature.numbers) - len(found))
+
+    return gradients, save
 
 
 def _full(name: str) -> str:
     return name if "::" in name else f"{NAMESPACE}::{name}"
 
 
-def _check_dtypes(signature: _Signature, inputs, known: tuple) -> None:
+def _check_dtypes(signature: Signature, inputs, known: tuple) -> None:
     """Floating tensors share one of the types that there is a kernel for; masks and indices are the kernel's own affair."""
     first, names = inputs[0].dtype, " and ".join(_name(d) for d in known)
     if first not in known:

@@ -1,0 +1,138 @@
+"""The C++ route of PyTorch: an operator as a shared library, for programs with libtorch and for torch.ops.load_library.
+
+    swiglu = build("swiglu")             # torch.ops.wb_cpp.swiglu
+    print(source("swiglu"))              # the text that is compiled
+    npu_files("swiglu")                  # the same operator for torch_npu, as text
+
+The schema is that of helpers.frameworks.torch, so a model does not change when its operator moves to C++. On the CPU the
+library asks the launcher of the twin; on Ascend it launches the kernel on the stream of torch_npu.
+"""
+from __future__ import annotations
+
+import shutil
+from functools import lru_cache
+from pathlib import Path
+
+from ..build.cache import default_root, key
+from ..errors import SetupError
+from . import launcher, ops as catalogue
+from .torch import autograd, signature_of
+from .torch_gradients import BACKWARD
+from .torch_npu import npu_files
+
+__all__ = ["build", "missing", "npu_files", "source"]
+
+NAMESPACE = "wb_cpp"
+AT = {"float32": "at::kFloat", "float16": "at::kHalf", "bfloat16": "at::kBFloat16", "uint8": "at::kByte", "int32": "at::kInt"}
+
+_TEXT = """// {name}: an operator of libtorch on the CPU. It checks the tensors, makes the output, and asks the launcher to run the kernel.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "launcher.h"
+
+namespace {{
+
+const char* name_of(at::ScalarType type)
+{{
+    switch (type) {{
+{names}
+        default: return "";
+    }}
+}}
+
+// Shape and type of the output, no values: with this torch.compile can trace. Registered for tensors on "meta".
+at::Tensor empty_{name}({parameters})
+{{
+{checks}
+    return at::empty({first}.sizes(), {first}.options().memory_format(at::MemoryFormat::Contiguous));
+}}
+
+at::Tensor run_{name}({parameters})
+{{
+    at::Tensor y = empty_{name}({arguments});
+    std::vector<at::Tensor> kept{{{contiguous}, y}};      // a kernel sees memory as one run of bytes
+    std::vector<workbook_tensor> tensors;
+    for (const at::Tensor& t : kept) {{
+        tensors.push_back({{t.data_ptr(), name_of(t.scalar_type()), static_cast<int32_t>(t.dim()), t.sizes().data()}});
+    }}
+    std::string plans = "{plans}";
+{attributes}    char error[4096] = "";
+    int status = y.numel() == 0 ? WORKBOOK_DONE : workbook_launch(plans.c_str(), {count}, 1, tensors.data(), error, sizeof error);
+    TORCH_CHECK(status == WORKBOOK_DONE, "{name}: ", error);
+    return y;
+}}
+
+}}  // namespace
+
+TORCH_LIBRARY_FRAGMENT({namespace}, m)
+{{
+    m.def("{name}{schema}");
+}}
+
+TORCH_LIBRARY_IMPL({namespace}, CPU, m)
+{{
+    m.impl("{name}", TORCH_FN(run_{name}));
+}}
+
+TORCH_LIBRARY_IMPL({namespace}, Meta, m)
+{{
+    m.impl("{name}", TORCH_FN(empty_{name}));
+}}
+"""
+
+
+def source(name: str, plans: Path | str = "<folder of plans>") -> str:
+    """The C++ text of an operator of kernels/ with one output, shaped like its first tensor."""
+    op = catalogue.find(name)
+    if len(op.outputs) != 1 or op.zeroed:
+        raise ValueError(f"{name} has the outputs {', '.join(op.outputs)}; the C++ text is for operators with one output like their first tensor.")
+    first = op.inputs[0]
+    known = " || ".join(f"{first}.scalar_type() == {AT[d]}" for d in op.dtypes)
+    checks = [f'TORCH_CHECK({known}, "{name}: {first} is ", {first}.scalar_type(), "; there are kernels for {" and ".join(op.dtypes)}");']
+    checks += [f'TORCH_CHECK({t}.scalar_type() == {AT[op.fixed[t]] if t in op.fixed else f"{first}.scalar_type()"}, "{name}: {t} is ", {t}.scalar_type());'
+               for t in op.inputs[1:]]
+    attributes = ""
+    if op.attrs:
+        form = ",".join(f"{n}=%.9g" for n in op.attrs)
+        attributes = f'    char numbers[256];\n    snprintf(numbers, sizeof numbers, "/{form}", {", ".join(op.attrs)});\n    plans += numbers;\n'
+    return _TEXT.format(
+        name=name, first=first, namespace=NAMESPACE, schema=signature_of(op).schema, plans=plans, attributes=attributes, count=len(op.inputs),
+        names="\n".join(f'        case {at}: return "{dtype}";' for dtype, at in AT.items()),
+        parameters=", ".join([f"const at::Tensor& {t}" for t in op.inputs] + [f"double {n}" for n in op.attrs]),
+        arguments=", ".join([*op.inputs, *op.attrs]), contiguous=", ".join(f"{t}.contiguous()" for t in op.inputs),
+        checks="\n".join(f"    {c}" for c in checks))
+
+
+def missing() -> str:
+    """Why extensions cannot be built here; "" when they can."""
+    wanted = {"ninja": "pip install ninja", "g++": "a C++ compiler (Debian, Ubuntu: apt-get install g++)"}
+    lacking = [f"{tool} ({how})" for tool, how in wanted.items() if not shutil.which(tool)]
+    return f"torch.utils.cpp_extension needs {' and '.join(lacking)}" if lacking else ""
+
+
+@lru_cache(maxsize=None)
+def build(name: str):
+    """The operator as a compiled extension. The first build takes a while; the library is kept for the next time."""
+    import torch
+    from torch.utils import cpp_extension
+    if why := missing():
+        raise SetupError(f"The C++ extension of {name} was not built: {why}.")
+    library, plans = launcher.library(), launcher.folder_of(catalogue.find(name))
+    text = source(name, plans)
+    folder = default_root() / "torch_extensions" / f"{name}_{key('torch', text, str(library), torch.__version__)[:16]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.cpp"
+    if not path.is_file() or path.read_text() != text:
+        path.write_text(text)
+    cpp_extension.load(name=f"workbook_{name}", sources=[str(path)], extra_cflags=["-O1", f"-I{launcher.HERE}"], build_directory=str(folder),
+                       extra_ldflags=[str(library), f"-Wl,-rpath,{library.parent}"], is_python_module=False, verbose=False)
+    if name in BACKWARD:                                  # gradients may stay in Python
+        gradients, save = autograd(signature_of(catalogue.find(name), NAMESPACE), BACKWARD[name])
+        torch.library.register_autograd(f"{NAMESPACE}::{name}", gradients, setup_context=save)
+    return getattr(getattr(torch.ops, NAMESPACE), name)
