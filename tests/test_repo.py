@@ -37,7 +37,7 @@ def test_environment_repeats_pyproject():
     listed = [d for d in environment["dependencies"] if isinstance(d, str)]
     only_conda = {"pip", "make", "cxx-compiler"}
     assert {d for d in listed if d not in only_conda and not d.startswith("python>")} == wanted
-    assert environment["name"] == PROJECT["name"] and environment["dependencies"][-1] == {"pip": ["-e ."]}
+    assert environment["name"] == PROJECT["name"] and environment["dependencies"][-1] == {"pip": ["-e .[course]"]}
 
 
 def test_versions_agree():
