@@ -68,3 +68,15 @@ def interact_ub_plan(
         draw,
         elements=w.IntSlider(8192, min=256, max=largest, step=256, description="elements", continuous_update=False),
     )
+
+
+def stepper(draw, values, *, name: str = "step"):
+    """One slider over values; draw(value) is the picture below it. draw is also the static twin: call it in a cell of its own."""
+    w = _ipywidgets()
+    values = list(values)
+    slider = w.SelectionSlider(options=values, value=values[-1], description=name, continuous_update=False, layout=w.Layout(width="60%"))
+    shown = draw(values[-1])
+    width = round(shown.figure.get_size_inches()[0] * 100)
+    picture = w.Image(value=shown.png(), format="png", width=width)
+    slider.observe(lambda change: setattr(picture, "value", draw(change["new"]).png()), "value")
+    return w.VBox([slider, picture], model_id=f"stepper-{name}")     # a fixed id: a stored notebook stays the same
