@@ -19,12 +19,13 @@ from .doctor import doctor
 from .errors import CheckError, CompileError, Finding, KernelError, SetupError, WorkbookError
 from .expect import expect_error
 from .kernel import Kernel, compile
+from .npu.codes import acl_error
 from .run import Run
 from .tiling import tiling_struct
 from .ubsim import ubsim
 
 __version__ = "0.1.0"
-__all__ = ["CheckError", "CompileError", "Finding", "Kernel", "KernelError", "Run", "SetupError", "WorkbookError", "check", "chip",
+__all__ = ["CheckError", "CompileError", "Finding", "Kernel", "KernelError", "Run", "SetupError", "WorkbookError", "acl_error", "check", "chip",
            "chips", "compare", "compile", "doctor", "expect_error", "explain", "host", "tiling_struct", "ubsim", "workspace"]
 
 magic.register()

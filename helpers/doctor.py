@@ -3,12 +3,13 @@ from __future__ import annotations
 
 import html
 import importlib.metadata
-import importlib.util
+import shutil
 import sys
 from dataclasses import dataclass, field
 
 from . import npu_probe
 from .build import compiler
+from .errors import SetupError
 
 OK, MISSING, OPTIONAL = "ok", "missing", "optional"
 _REQUIRED = (("numpy", "NumPy"), ("matplotlib", "Matplotlib"), ("jupyterlab", "JupyterLab"), ("ipywidgets", "ipywidgets"),
@@ -62,10 +63,8 @@ def target(wanted: str = "auto", npu: npu_probe.Npu | None = None) -> tuple[str,
     npu = npu or npu_probe.probe()
     if wanted == "host":
         return "host", "asked for"
-    if npu.ready and importlib.util.find_spec("helpers.npu"):
-        return "npu", f"a device and CANN from {npu.toolkit_from} are here"
     if npu.ready:
-        return "host", "a device and CANN are here, but this version of the workbook only knows the host twin"
+        return "npu", f"a device and CANN from {npu.toolkit_from} are here"
     return "host", "the twin of the AI core: " + " and ".join(npu.missing()) + " here"
 
 
@@ -117,5 +116,21 @@ def _npu(npu: npu_probe.Npu) -> list[Row]:
     if not npu.toolkit:
         return [device, Row("CANN toolkit", OPTIONAL, "none", "only for a device: install CANN, then source set_env.sh")]
     lacks = [w for w in npu.missing() if "toolkit" in w]
-    return [device, Row("CANN toolkit", OK if not lacks else OPTIONAL, npu.toolkit_from + (": " + ", ".join(lacks) if lacks else ""),
-                        "source set_env.sh of a full toolkit" if lacks else "")]
+    found = " ".join(filter(None, (npu.version, f"({npu.toolkit_from})")))
+    if lacks:
+        return [device, Row("CANN toolkit", OPTIONAL, f"{found}: {', '.join(lacks)}", "source set_env.sh of a full toolkit")]
+    return [device, Row("CANN toolkit", OK, found), _route(npu)]
+
+
+def _route(npu: npu_probe.Npu) -> Row:
+    """For which chip kernels would be built, and by which route."""
+    from .npu import toolkit
+    try:
+        found = toolkit.find(npu)
+    except SetupError as error:
+        return Row("Device build", OPTIONAL, "none", error.headline)
+    soc = found.soc or "chip of the kernel"
+    if found.route == toolkit.CMAKE and not shutil.which("cmake"):
+        return Row("Device build", OPTIONAL, f"{soc}, through ascendc.cmake", "pip install cmake")
+    return Row("Device build", OK, f"{soc}, " + ("bisheng" if found.route == toolkit.BISHENG else "through ascendc.cmake"),
+               "" if found.soc else f"{npu_probe.SOC}=Ascend910B3 names the chip where npu-smi cannot")

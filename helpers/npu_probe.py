@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -12,7 +13,9 @@ _VARIABLES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 _PLACES = ("/usr/local/Ascend/cann", "/usr/local/Ascend/ascend-toolkit/latest")
 _COMPILERS = ("bin/bisheng", "compiler/ccec_compiler/bin/bisheng", "tools/ccec_compiler/bin/bisheng", "compiler/ccec_compiler/bin/ccec")
 _LIBRARIES = ("lib64/libascendcl.so", "runtime/lib64/libascendcl.so")
-DEVICE = ("/dev/davinci0", "/dev/davinci_manager")
+DEVICE = ("/dev/davinci[0-9]*", "/dev/davinci_manager")      # one of the first, and the second
+_VERSIONS = ("version.cfg", "compiler/version.info", "runtime/version.info", "toolkit/version.info", "*-linux/ascend_toolkit_install.info")
+SOC = "ASCEND_WORKBOOK_SOC"     # says the SoC where npu-smi cannot, as in a container
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,8 @@ class Npu:
     library: str = ""       # libascendcl.so
     device: bool = False
     smi: str = ""           # what npu-smi says, "" = it does not run
+    version: str = ""       # of CANN, "" = no file tells it
+    soc: str = ""           # "Ascend910B3", "" = nothing tells it
 
     @property
     def ready(self) -> bool:
@@ -58,15 +63,48 @@ def probe(environment=os.environ, root: str = "/") -> Npu:
         return next((str(Path(toolkit, n)) for n in names if toolkit and Path(toolkit, n).exists()), "")
 
     compiler = first(_COMPILERS) or shutil.which("bisheng", path=environment.get("PATH", "")) or ""
-    return Npu(toolkit, origin, compiler, first(_LIBRARIES), all(at(d).exists() for d in DEVICE), _smi(environment))
+    device = device_files(root)
+    said = _smi(environment, "info", "-l").strip().splitlines()
+    return Npu(toolkit, origin, compiler, first(_LIBRARIES), device, said[0] if said else "", _version(toolkit),
+               _soc(environment) if said or environment.get(SOC) else "")
 
 
-def _smi(environment) -> str:
+def device_files(root: str = "/") -> bool:
+    """Whether the driver shows a device to this machine or container."""
+    return all(any(Path(root).glob(d.lstrip("/"))) for d in DEVICE)
+
+
+def _version(toolkit: str) -> str:
+    for name in _VERSIONS if toolkit else ():
+        for path in sorted(Path(toolkit).glob(name)):
+            found = re.search(r"^\s*(?:\w*[Vv]ersion\w*)\s*=\s*\[?([\w.]*\d[\w.]*)", path.read_text(errors="replace"), re.M)
+            if found:
+                return found[1]
+    return ""
+
+
+def _soc(environment) -> str:
+    """The official SoC name: "Ascend" and the name in the table of npu-smi; on A3 two names of its board page, joined."""
+    if environment.get(SOC):
+        return environment[SOC]
+    row = re.search(r"^\|\s*\d+\s+(?:Ascend)?(\d\w*)\s*\|\s*(?:OK|Warning|Alarm|Critical|UNKNOWN)", _smi(environment, "info"), re.M)
+    if not row:
+        return ""
+    if row[1] != "910":
+        return "Ascend" + row[1]
+    board = dict(re.findall(r"^\s*(Chip Name|NPU Name)\s*:\s*(\S+)", _smi(environment, "info", "-t", "board", "-i", "0", "-c", "0"), re.M))
+    name = board.get("Chip Name", "")
+    if not name:
+        return ""
+    return name + ("_" + board["NPU Name"] if board.get("NPU Name") else "")
+
+
+def _smi(environment, *words: str) -> str:
     program = shutil.which("npu-smi", path=environment.get("PATH", ""))
     if not program:
         return ""
     try:
-        done = subprocess.run([program, "info", "-l"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10)
+        done = subprocess.run([program, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout.strip().splitlines()[0] if done.returncode == 0 and done.stdout.strip() else ""
+    return done.stdout if done.returncode == 0 else ""

@@ -40,6 +40,7 @@ class Run:
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     stdout: str = ""
+    samples_us: np.ndarray = field(default_factory=lambda: np.empty(0))               # measured launches, one each
     runner_bytes: int = 0                      # memory of the runner process beyond the arrays (its peak)
 
     @property
