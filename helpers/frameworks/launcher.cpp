@@ -5,6 +5,9 @@
 
 #include <atomic>
 #include <cstring>
+#include <iterator>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -26,6 +29,7 @@ std::mutex note;
 std::string last_error;
 uint64_t launches = 0;
 double estimated_us = 0;
+std::map<std::string, std::shared_ptr<const Plan>> plans;      // by file
 
 int item_bytes(const char* dtype) {
     static const struct { const char* name; int bytes; } known[] = {
@@ -71,17 +75,26 @@ uint64_t pages(uint64_t n) {
     return (n + page - 1) / page * page;
 }
 
-int find_plan(const std::string& folder, const std::string& key, Plan& plan, std::string& why) {
+// The plan of this process, or the one that another process has left in the folder.
+int find_plan(const std::string& folder, const std::string& key, std::shared_ptr<const Plan>& found, std::string& why) {
     std::string path = folder + "/" + file_of(key);
-    if (read_plan(path, plan)) return WORKBOOK_DONE;
-    if (workbook_planner ask = planner) {
-        char text[4096] = "";
-        if (ask(path.c_str(), key.c_str(), text, sizeof text) == 0 && read_plan(path, plan = Plan{})) return WORKBOOK_DONE;
-        if (text[0]) { why = text; return WORKBOOK_MISMATCH; }
+    {
+        std::lock_guard<std::mutex> hold(note);
+        auto known = plans.find(path);
+        if (known != plans.end() && usable(*known->second)) { found = known->second; return WORKBOOK_DONE; }
     }
-    why = "Nobody has planned a launch for " + key + " (there is no " + path + "). Tiling is computed in Python: call the operator once with "
-          "these shapes in a process that has made it with helpers.frameworks.";
-    return WORKBOOK_NO_PLAN;
+    auto plan = std::make_shared<Plan>();
+    char text[4096] = "";
+    workbook_planner ask = planner;                 // not under a lock: it takes Python's
+    if (ask && ask(path.c_str(), key.c_str(), text, sizeof text) != 0 && text[0]) { why = text; return WORKBOOK_MISMATCH; }
+    if (!read_plan(path, *plan)) {
+        why = "Nobody has planned a launch for " + key + " (there is no " + path + "). Tiling is computed in Python: call the operator once with "
+              "these shapes in a process that has made it with helpers.frameworks.";
+        return WORKBOOK_NO_PLAN;
+    }
+    std::lock_guard<std::mutex> hold(note);
+    found = plans[path] = plan;
+    return WORKBOOK_DONE;
 }
 
 int check(const Plan& plan, const workbook_tensor* tensors, int inputs, int outputs, std::string& why) {
@@ -159,7 +172,7 @@ void copy_text(const std::string& text, char* to, size_t bytes) {
 
 extern "C" {
 
-int workbook_launch(const char* plans, int inputs, int outputs, const workbook_tensor* tensors, char* error, size_t bytes) {
+int workbook_launch(const char* folder, int inputs, int outputs, const workbook_tensor* tensors, char* error, size_t bytes) {
     using namespace workbook;
     std::string why;
     int status = WORKBOOK_DONE;
@@ -168,10 +181,10 @@ int workbook_launch(const char* plans, int inputs, int outputs, const workbook_t
         why = std::string("No kernel holds elements of ") + tensors[i].dtype + ".";
         status = WORKBOOK_MISMATCH;
     }
-    Plan plan;
-    if (!status) status = find_plan(plans, key_of(inputs, outputs, tensors), plan, why);
-    if (!status) status = check(plan, tensors, inputs, outputs, why);
-    if (!status) status = run(plan, tensors, why);
+    std::shared_ptr<const Plan> plan;
+    if (!status) status = find_plan(folder, key_of(inputs, outputs, tensors), plan, why);
+    if (!status) status = check(*plan, tensors, inputs, outputs, why);
+    if (!status) status = run(*plan, tensors, why);
     if (status) {
         std::lock_guard<std::mutex> hold(note);
         last_error = why;
@@ -181,6 +194,13 @@ int workbook_launch(const char* plans, int inputs, int outputs, const workbook_t
 }
 
 void workbook_set_planner(workbook_planner p) { workbook::planner = p; }
+
+void workbook_forget(const char* folder) {
+    std::lock_guard<std::mutex> hold(workbook::note);
+    std::string start = std::string(folder) + "/";
+    auto& plans = workbook::plans;
+    for (auto p = plans.begin(); p != plans.end();) p = p->first.compare(0, start.size(), start) == 0 ? plans.erase(p) : std::next(p);
+}
 
 void workbook_last_error(char* text, size_t bytes) {
     std::lock_guard<std::mutex> hold(workbook::note);

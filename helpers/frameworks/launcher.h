@@ -42,10 +42,12 @@ enum workbook_status {
 // nothing was written to the outputs.
 WORKBOOK_API int workbook_launch(const char* plans, int inputs, int outputs, const workbook_tensor* tensors, char* error, size_t bytes);
 
-// Called for a plan that does not exist yet: writes the file `path` for `key`, for example
-// "float32[4,1024] float32[1024] -> float32[4,1024]". Returns 0, or puts the reason into `error`.
+// Called for the first launch with these tensors in this process: writes the file `path` for `key`, for example
+// "float32[4,1024] float32[1024] -> float32[4,1024]". Returns 0, or puts the reason into `error`. Without words in
+// `error` the file that another process has left is used.
 typedef int (*workbook_planner)(const char* path, const char* key, char* error, size_t bytes);
 WORKBOOK_API void workbook_set_planner(workbook_planner planner);        // null: none
+WORKBOOK_API void workbook_forget(const char* plans);                    // the planner has changed its mind about a folder
 
 // What went wrong last, in any thread of this process; "" when nothing has. Copies at most `bytes`.
 WORKBOOK_API void workbook_last_error(char* text, size_t bytes);

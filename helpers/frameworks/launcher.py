@@ -57,6 +57,7 @@ def load() -> ctypes.CDLL:
     loaded = ctypes.CDLL(str(library()))
     loaded.workbook_last_error.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     loaded.workbook_totals.argtypes = [ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_double)]
+    loaded.workbook_forget.argtypes = [ctypes.c_char_p]
     loaded.workbook_set_planner.argtypes = [_PLANNER]
     loaded.workbook_set_planner(_answer)
     return loaded
@@ -78,10 +79,11 @@ def totals() -> tuple[int, float]:
 
 def plans_for(name: str, identity: str, planner: Planner) -> Path:
     """The folder of an operator's plans. identity: all that its plans depend on beside the tensors (attributes, kernel)."""
-    load()
+    loaded = load()
     folder = default_root() / "plans" / f"{re.sub('[^A-Za-z0-9_]', '_', name)}_{key('plans', name, identity, library().parent.name)[:16]}"
     folder.mkdir(parents=True, exist_ok=True)
     _planners[str(folder)] = planner
+    loaded.workbook_forget(str(folder).encode())
     return folder
 
 

@@ -34,9 +34,10 @@ bool read_plan(const std::string& path, Plan& plan) {
     std::ostringstream rest;
     rest << file.rdbuf();
     plan.request = rest.str();
-    // A cache that was emptied leaves plans behind that lead nowhere.
-    return !plan.request.empty() && access(plan.runner.c_str(), X_OK) == 0 && access(plan.library.c_str(), R_OK) == 0;
+    return !plan.request.empty() && usable(plan);
 }
+
+bool usable(const Plan& plan) { return access(plan.runner.c_str(), X_OK) == 0 && access(plan.library.c_str(), R_OK) == 0; }
 
 std::string Plan::source() const {
     size_t end = request.find("\nend\n"), said = request.find("\nsource ");

@@ -36,4 +36,7 @@ struct Plan {
 // False: there is no such file, it is not a plan of this version, or what it names has been removed.
 bool read_plan(const std::string& path, Plan& plan);
 
+// False: runner or kernel have been removed. A cache that was emptied leaves plans behind that lead nowhere.
+bool usable(const Plan& plan);
+
 }  // namespace workbook

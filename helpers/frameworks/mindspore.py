@@ -1,0 +1,252 @@
+"""Kernels as operators of MindSpore: `custom` makes one of your own kernel, `op` gives those of kernels/.
+
+    rms_norm = mindspore.op("rms_norm", eps=1e-6)          # with its gradient
+    mine = mindspore.custom(kernel, infer_shape=lambda x, y: x, infer_dtype=lambda x, y: x, blocks=8, tiling=lambda x, y: tiling(x))
+
+Both are real ops.Custom operators: they work in PyNative and graph mode, under ms.jit, in a Cell, and in a MINDIR file.
+On the CPU their library hands the tensors to the launcher, which runs the kernel on the twin in a process of its own.
+On Ascend the same call names the operator of an installed package (see mindspore_ascend.py).
+"""
+from __future__ import annotations
+
+import os
+import re
+from contextlib import contextmanager
+from typing import Callable
+
+import numpy as np
+
+from ..build.cache import Cache, key
+from ..build.compiler import find
+from ..errors import Finding, KernelError, SetupError
+from ..kernel import Kernel
+from . import launcher, ops as catalogue
+from .ops import Op, Plan
+
+
+def _guard() -> None:
+    if int(np.__version__.split(".")[0]) >= 2:
+        raise SetupError(f"MindSpore's library was built for NumPy 1 and this is NumPy {np.__version__}: its first operator would end with "
+                         "a SystemError. Install the right one and restart: pip install 'numpy<2'")
+
+
+_guard()
+os.environ.setdefault("GLOG_v", "4")        # messages of its machinery about files that cells do not have; errors stay exceptions
+try:
+    import mindspore as ms
+except ModuleNotFoundError:
+    raise SetupError("MindSpore is not installed: pip install mindspore (Python 3.10 to 3.12, Linux, about 800 MB).") from None
+
+Shape = tuple[int, ...]
+_NAMES = {ms.float32: "float32", ms.float16: "float16", ms.bfloat16: "bfloat16", ms.float64: "float64", ms.int32: "int32", ms.int64: "int64",
+          ms.int16: "int16", ms.int8: "int8", ms.uint8: "uint8", ms.bool_: "bool"}
+TYPES = {name: dtype for dtype, name in _NAMES.items()}
+FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra")
+_TEXT = """\
+// {name} for ops.Custom of MindSpore. {inputs} inputs, then {outputs} outputs; 0 = done.
+#include <cstdint>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include "launcher.h"
+
+static int fail(const char* words) {{
+#ifdef __GLIBCXX__
+    throw std::runtime_error(words);         // MindSpore shows these words
+#else
+    fprintf(stderr, "%s\\n", words);          // another C++ library than MindSpore's: no exception may cross
+    return 1;
+#endif
+}}
+
+extern "C" int {name}(int nparam, void** params, int* ndims, int64_t** shapes, const char** dtypes, void*, void*) {{
+    constexpr int inputs = {inputs}, outputs = {outputs};
+    if (nparam != inputs + outputs) return fail(("{name} takes {inputs} inputs and gives {outputs}: " + std::to_string(nparam) + " tensors were passed.").c_str());
+    workbook_tensor tensors[inputs + outputs];
+    for (int i = 0; i < nparam; ++i) tensors[i] = {{params[i], dtypes[i], ndims[i], shapes[i]}};
+    static thread_local char words[16384];
+    if (workbook_launch("{plans}", inputs, outputs, tensors, words, sizeof words) == 0) return 0;
+    return fail(words);
+}}
+"""
+
+
+def custom(kernel, infer_shape: Callable, infer_dtype: Callable, bprop: Callable | None = None, *, name: str = "", blocks: int | Callable = 1,
+           tiling: Callable | None = None, target: str = "auto"):
+    """An ops.Custom that launches a kernel.
+
+    kernel: a Kernel, or {dtype name: Kernel}, of which the type of the first input chooses. Its pointers are the inputs,
+        then the outputs; what follows them is what `tiling` returns.
+    infer_shape: from the shapes of the inputs (lists) to the shape of the output, or a tuple of shapes.
+    infer_dtype: from their types to the type of the output, or a tuple of types.
+    bprop: bprop(*inputs, out, dout) -> gradients of the inputs. Without it nothing can be trained through the operator.
+    blocks, tiling: of the launch; functions of the inputs' shapes (blocks may be a number). tiling returns one value
+        (a tiling struct, a number, hp.workspace) or a tuple of them.
+    target: "CPU", "Ascend", or "auto": the device that MindSpore uses.
+    """
+    kernels = {"": kernel} if isinstance(kernel, Kernel) else {str(k): v for k, v in dict(kernel).items()}
+    first = next(iter(kernels.values()))
+    inputs, outputs = _parameters(infer_shape), _count(infer_shape)
+    name = _identifier(name or first.name)
+    _check_parameters(first, inputs + outputs, tiling)
+    if _target(target) == "Ascend":
+        from .mindspore_ascend import function
+        func, reg_info = function(name, [p.name for p in first.signature[:inputs]], [p.name for p in first.signature[inputs:inputs + outputs]], list(kernels))
+        return ms.ops.Custom(func, infer_shape, infer_dtype, "aot", bprop, reg_info)
+
+    def planner(text: str) -> Plan:
+        tensors, _ = launcher.parse(text)
+        shapes = [list(shape) for _, shape in tensors[:inputs]]
+        chosen = kernels.get("") or kernels.get(tensors[0][0])
+        if chosen is None:
+            raise TypeError(f"The first input is {tensors[0][0]}; {name} exists for {' and '.join(kernels)}. Cast it first.")
+        arrays = tuple(launcher.placeholder(*t) for t in tensors)
+        more = () if tiling is None else tiling(*shapes)
+        more = more if type(more) is tuple else (more,)
+        return Plan(chosen, blocks(*shapes) if callable(blocks) else blocks, (*arrays, *more), arrays)
+
+    # MindSpore remembers the result of infer_shape by the path of the library: another function, another path.
+    identity = "\0".join([*(str(k.built.path) for k in kernels.values()), *map(_code, (tiling, blocks, infer_shape, infer_dtype))])
+    return ms.ops.Custom(library(name, inputs, outputs, identity, planner), infer_shape, infer_dtype, "aot", bprop)
+
+
+def op(name: str, *, target: str = "auto", **attrs):
+    """The operator of kernels/ of that name, for every type that the kernel has, with its gradient."""
+    from . import mindspore_gradients
+    found = catalogue.find(name)
+    values = {**found.attrs, **attrs}
+    if set(attrs) - set(found.attrs):
+        raise TypeError(f"{name} has no attribute {sorted(set(attrs) - set(found.attrs))[0]}; it has {', '.join(found.attrs) or 'none'}.")
+    shape, dtype = _infer_functions(found)
+    bprop = mindspore_gradients.of(found, values, lambda other, **a: op(other, target=target, **a))
+    if _target(target) == "Ascend":
+        from .mindspore_ascend import function
+        func, reg_info = function(_camel(name), list(found.inputs), list(found.outputs), list(found.dtypes), found.fixed, values)
+        return ms.ops.Custom(func, shape, dtype, "aot", bprop, reg_info)
+    return ms.ops.Custom(library(name, len(found.inputs), len(found.outputs), repr(sorted(values.items())), launcher.op_planner(found, **values)),
+                         shape, dtype, "aot", bprop)
+
+
+def library(name: str, inputs: int, outputs: int, identity: str, planner: launcher.Planner) -> str:
+    """"path.so:name" of a library whose function launches what the planner plans. New content has a new path:
+    MindSpore keeps what it has loaded from an old one."""
+    plans = launcher.plans_for(name, identity, planner)
+    text, compiler, base = _TEXT.format(name=name, inputs=inputs, outputs=outputs, plans=plans), find(), launcher.library()
+
+    def make(scratch):
+        (scratch / f"{name}.cc").write_text(text)
+        done = compiler.run([*FLAGS, f"-I{launcher.HERE}", scratch / f"{name}.cc", base, "-o", scratch / f"{name}.so"])
+        if done.returncode:
+            raise SetupError(f"The library of {name} did not compile with {compiler}.\n{done.stdout[-2000:]}")
+    entry = Cache().build(key("mindspore", text, str(base), "\0".join(FLAGS), compiler.identity), "mindspore", make, name)
+    return f"{entry / (name + '.so')}:{name}"
+
+
+@contextmanager
+def kernel_errors():
+    """Turns MindSpore's report about a kernel that was stopped into the KernelError it stands for.
+
+        with mindspore.kernel_errors():
+            y = net(x).asnumpy()        # operators run behind Python's back: fetch the result here
+    """
+    launcher.load()
+    try:
+        yield
+    except RuntimeError as error:
+        words = launcher.last_error()
+        if not words or words.splitlines()[0] not in str(error):
+            raise
+        raise as_error(words) from None
+
+
+def as_error(words: str) -> KernelError:
+    """The launcher's words as an exception with findings."""
+    head, *rest = words.splitlines()
+    findings: list[Finding] = []
+    for line in rest:
+        start = re.match(r"([A-Z][A-Z_]+)(?:  (?:line (\d+))?(?:, )?(?:block (\d+))?)?$", line)
+        if start:
+            findings.append(Finding(start[1], "error", int(start[2]) if start[2] else None, "", block=int(start[3]) if start[3] else None))
+        elif findings:
+            findings[-1] = _more(findings[-1], line.strip())
+    if not findings:
+        return KernelError("The launch was not started.", [Finding("HOST_ARGUMENT", "error", None, words)])
+    return KernelError(head, findings)
+
+
+def _more(f: Finding, text: str) -> Finding:
+    from dataclasses import replace
+    if text.startswith("Fix: "):
+        return replace(f, hint=text[5:])
+    quoted = re.match(r"\d+ \| (.*)", text)
+    return replace(f, source=quoted[1]) if quoted else replace(f, message=f"{f.message}\n{text}".strip())
+
+
+# ---- small things
+def _infer_functions(found: Op):
+    """infer_shape and infer_dtype of an operator of the catalogue, with as many parameters as it has inputs."""
+    def shape(*shapes):
+        out = [list(s) for s in found.shapes(*(tuple(s) for s in shapes))]
+        return out[0] if len(out) == 1 else tuple(out)
+
+    def dtype(*types):
+        names = [_NAMES[t.element_type() if hasattr(t, "element_type") else t] for t in types]      # a type, or that of a tensor
+        found.check_dtypes(*names)
+        out = [TYPES[n] for n in found.out_dtypes(*names)]
+        return out[0] if len(out) == 1 else tuple(out)
+    return shape, dtype
+
+
+def _target(target: str) -> str:
+    if target not in ("auto", "CPU", "Ascend"):
+        raise ValueError(f'target={target!r} is not one of "auto", "CPU", "Ascend".')
+    return ("Ascend" if ms.get_context("device_target") == "Ascend" else "CPU") if target == "auto" else target
+
+
+def _parameters(function) -> int:
+    from inspect import Parameter, signature
+    found = signature(function).parameters.values()
+    if any(p.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD) for p in found):
+        raise TypeError("infer_shape names its inputs one by one, for example lambda x, gamma: x. Their number is the operator's number of inputs.")
+    return len(found)
+
+
+def _count(infer_shape) -> int:
+    """Outputs of an operator: what infer_shape returns for stand-ins of shapes."""
+    out = infer_shape(*(_AnyShape() for _ in range(_parameters(infer_shape))))
+    return len(out) if isinstance(out, tuple) else 1
+
+
+class _AnyShape(list):
+    """A shape of which nothing is known but that it has enough dimensions."""
+    def __init__(self):
+        super().__init__([8] * 8)
+
+
+def _check_parameters(kernel: Kernel, tensors: int, tiling) -> None:
+    from ..arguments import POINTER
+    pointers = [p for p in kernel.signature[:tensors] if p.kind == POINTER]
+    if len(pointers) < tensors:
+        raise KernelError("The operator was not made.", [Finding("HOST_ARGUMENT", "error", None,
+            f"infer_shape speaks of {tensors} tensors; {kernel!r} takes {len(pointers)} pointers first.", "The inputs come first, then the outputs, then what tiling returns.")])
+    if len(kernel.signature) > tensors and tiling is None:
+        names = ", ".join(map(str, kernel.signature[tensors:]))
+        raise KernelError("The operator was not made.", [Finding("HOST_ARGUMENT", "error", None,
+            f"After its {tensors} tensors {kernel.name} takes {names}, and no tiling was given.", "tiling=lambda *shapes: …  returns it for the shapes of the inputs.")])
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"\W", "_", name)
+
+
+def _camel(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def _code(function) -> str:
+    """Tells two functions apart within this process and, for plain ones, between processes."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return repr(function)
+    held = [repr(c.cell_contents) for c in function.__closure__ or ()]
+    return "\0".join([code.co_code.hex(), repr(code.co_consts), repr(code.co_names), repr(function.__defaults__), *held])
