@@ -46,6 +46,7 @@
 #include "twin/copy_masked.h"
 #include "twin/init_global.h"
 #include "twin/atomic.h"
+#include "twin/copy_intrinsics.h"
 #include "twin/data_cache.h"
 
 // high-level API
