@@ -514,3 +514,21 @@ def test_an_array_of_another_type_behind_a_gm_addr(xy, dtype, found):
     assert bool(told) == found
     if found:
         assert told[0].severity == "warning" and np.dtype(dtype).name in told[0].message and "np.float32" in told[0].hint and told[0].line
+
+
+def test_layouts_place_elements():
+    """Shape, Stride, Layout by MakeShape, MakeStride, MakeLayout: with steps, and side by side without."""
+    text = """#include "kernel_operator.h"
+using namespace AscendC;
+static_assert(MakeLayout(MakeShape(2, 3, 4))(1, 2, 3) == 23);
+static_assert(std::is_same<decltype(MakeLayout(MakeShape(2, 3), MakeStride(8, 1))), Layout<Shape<int, int>, Stride<int, int>>>::value);
+extern "C" __global__ __aicore__ void k(int32_t rows, int32_t columns, int32_t step) {
+    auto dense = MakeLayout(MakeShape(rows, columns), MakeStride());
+    auto wide = MakeLayout(MakeShape(rows, columns), MakeStride(step, 1));
+    printf("%lu %lu %lu %d %d", dense.Size(), dense(2, 3), wide(2, 3), Std::get<1>(wide.GetShape()), Std::get<0>(wide.GetStride()));
+}
+"""
+    assert hp.compile(text)[1](5, 7, 16).stdout.split() == ["35", "17", "35", "7", "16"]
+    with pytest.raises(hp.CompileError) as e:
+        hp.compile(text.replace("wide(2, 3)", "wide(2)"))
+    assert "one index for each dimension" in e.value.findings[0].message

@@ -15,6 +15,7 @@
 #include "twin/tiling.h"
 #include "twin/list_tensor.h"
 #include "twin/std.h"
+#include "twin/layout.h"
 
 // vector unit
 #include "twin/mask.h"

@@ -70,20 +70,20 @@ inline void copy_ubuf_to_ubuf(T* dst, U* src, int64_t /*sid*/, int64_t nBurst, i
 // DataCopyPad: (dst, src, sid, nBurst, lenBurst, left, right, srcGap, dstGap); lenBurst and gaps of GM in bytes, gaps of UB in 32 B blocks.
 // limits: as DataCopyPad; padding counts elements of the width in the name and holds the value of set_mov_pad_val
 // pipe: MTE2, MTE3
-#define TWIN_RAW_ALIGN(WIDTH, E)                                                                                                                       \
-    template <class T, class U>                                                                                                                        \
-    inline void copy_gm_to_ubuf_align_##WIDTH(T* dst, U* src, int64_t, int64_t nBurst, int64_t lenBurst, int64_t left, int64_t right, int64_t srcGap,   \
-                                              int64_t dstGap, twin::At at = twin::At::here()) {                                                        \
-        twin::copy_in_align<E>(dst, src, nBurst, lenBurst, left, right, srcGap, dstGap, at);                                                           \
-    }                                                                                                                                                  \
-    template <class T, class U>                                                                                                                        \
-    inline void copy_ubuf_to_gm_align_##WIDTH(T* dst, U* src, int64_t, int64_t nBurst, int64_t lenBurst, int64_t, int64_t, int64_t srcGap, int64_t dstGap, \
-                                              twin::At at = twin::At::here()) {                                                                        \
-        twin::copy_out_align<E>(dst, src, nBurst, lenBurst, srcGap, dstGap, at);                                                                       \
+#define TWIN_RAW_ALIGN(IN, OUT, E)                                                                                                                    \
+    template <class T, class U>                                                                                                                       \
+    inline void IN(T* dst, U* src, int64_t, int64_t nBurst, int64_t lenBurst, int64_t left, int64_t right, int64_t srcGap,                            \
+                                              int64_t dstGap, twin::At at = twin::At::here()) {                                                       \
+        twin::copy_in_align<E>(dst, src, nBurst, lenBurst, left, right, srcGap, dstGap, at);                                                          \
+    }                                                                                                                                                 \
+    template <class T, class U>                                                                                                                       \
+    inline void OUT(T* dst, U* src, int64_t, int64_t nBurst, int64_t lenBurst, int64_t, int64_t, int64_t srcGap, int64_t dstGap,                      \
+                                              twin::At at = twin::At::here()) {                                                                       \
+        twin::copy_out_align<E>(dst, src, nBurst, lenBurst, srcGap, dstGap, at);                                                                      \
     }
-TWIN_RAW_ALIGN(b8, uint8_t)
-TWIN_RAW_ALIGN(b16, uint16_t)
-TWIN_RAW_ALIGN(b32, uint32_t)
+TWIN_RAW_ALIGN(copy_gm_to_ubuf_align_b8, copy_ubuf_to_gm_align_b8, uint8_t)
+TWIN_RAW_ALIGN(copy_gm_to_ubuf_align_b16, copy_ubuf_to_gm_align_b16, uint16_t)
+TWIN_RAW_ALIGN(copy_gm_to_ubuf_align_b32, copy_ubuf_to_gm_align_b32, uint32_t)
 
 // ---- set_atomic_none set_mov_pad_val
 // SetAtomicNone and SetPadValue; the value is given as its bits.
