@@ -40,6 +40,12 @@
 #include "twin/vec_absent.h"
 #include "twin/operators.h"
 
+// cube unit
+#include "twin/cube_load.h"
+#include "twin/cube_mmad.h"
+#include "twin/cube_fixpipe.h"
+#include "twin/cube_table.h"
+
 // copies
 #include "twin/copy_params.h"
 #include "twin/data_copy.h"

@@ -1,5 +1,6 @@
 // DataCopy: contiguous and strided, GM <-> UB / L1 and UB -> UB.
 #include "copy_check.h"
+#include "twin/abi_cube.h"
 
 using namespace twin;
 
@@ -135,7 +136,7 @@ static bool local_begin(const LocalRef& dst, const LocalRef& src, DType t, At at
                   "take it from AllocTensor, DeQue or TBuf::Get first");
     if (!in_ub)
         fatal("UNSUPPORTED_API", at, fmt("DataCopy from %s to %s is not modelled", describe(src).c_str(), describe(dst).c_str()),
-              "modelled paths: GM <-> UB, GM <-> L1, UB -> UB");
+              "modelled paths: GM <-> UB, GM <-> L1, UB -> UB, L1 -> bias table and fixpipe buffer; L1 -> L0 is LoadData, L0C leaves with Fixpipe");
     if (!size_of(t) || t == DType::I4) fatal("UNSUPPORTED_TYPE", at, fmt("DataCopy inside UB does not take %s", type_name(t)), "ReinterpretCast both tensors to int8_t");
     if (checks_on()) {
         check_local_alignment("DataCopy", dst, t, 0, at);
@@ -143,6 +144,9 @@ static bool local_begin(const LocalRef& dst, const LocalRef& src, DType t, At at
     }
     return true;
 }
+
+// The bias table and the fixpipe buffer count their blocks in other units.
+static bool to_table(const LocalRef& dst) { return dst.mem == Mem::BT || dst.mem == Mem::FB; }
 
 }  // namespace twin
 
@@ -154,12 +158,14 @@ void tw_copy_in_blocks(const LocalRef* dst, const GlobalRef* src, DType t, const
 void tw_copy_out_blocks(const GlobalRef* dst, const LocalRef* src, DType t, const CopyBlocks* p, At at) { copy_blocks({"DataCopy", at, t, *src, *dst, true}, *p); }
 
 void tw_copy_local_count(const LocalRef* dst, const LocalRef* src, DType t, int64_t count, At at) {
+    if (to_table(*dst)) { tw_copy_to_table(dst, src, t, t, count, 0, 0, 0, 0, at); return; }
     if (!local_begin(*dst, *src, t, at)) return;
     const uint64_t bytes = whole_blocks("DataCopy", count, t, [&](int i) { return operand_name("DataCopy", at, i, i ? *src : *dst); }, nullptr, at);
     if (bytes) copy_local(*dst, *src, t, 1, static_cast<uint32_t>(bytes), 0, 0, at);
 }
 
 void tw_copy_local_blocks(const LocalRef* dst, const LocalRef* src, DType t, const CopyBlocks* p, At at) {
+    if (to_table(*dst)) { tw_copy_to_table(dst, src, t, t, -1, p->block_count, p->block_len, p->src_stride, p->dst_stride, at); return; }
     if (!local_begin(*dst, *src, t, at)) return;
     check_fields("DataCopy", *p, kLimits, "32 B blocks", at);
     if (!p->block_count || !p->block_len) return;

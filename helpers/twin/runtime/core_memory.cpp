@@ -26,6 +26,7 @@ static void reclaim_memory() {
 static void let_go(Instance& i) {
     i.core.queues.reset();
     i.core.board.reset();
+    i.core.cube.reset();
     if (i.storage) launch().free_storage[int(i.core.kind)].push_back(i.storage);
     i.storage = nullptr;
 }

@@ -87,6 +87,7 @@ struct Instr {
     Region reg[6];
     std::vector<Region> more;       // rarely needed extra regions
     Body body = nullptr;
+    Body before = nullptr, after = nullptr;   // around the check for races, with checks on, on the engine's thread
     enum : uint8_t { Opaque, PlainLoad, PlainStore, ElementWise };
     uint8_t shape = Opaque;         // for the worker: a contiguous load, store or element-wise body (held.h)
     bool detached = false;          // the body needs nothing but its operands' bytes: a second thread may run it (worker.h)
@@ -105,6 +106,7 @@ struct NumericState { bool saturate = false; bool cast_saturate = true; bool deq
 struct QueueState;                  // queues.cpp
 struct CacheState;                  // dcache.cpp
 struct Scoreboard;                  // scoreboard.cpp
+struct CubeState;                   // cube_state.h
 
 // Bodies that another thread is still running are waited for before anyone looks at memory (worker.h).
 extern bool g_bodies_pending;
@@ -124,6 +126,7 @@ struct Core {
     std::shared_ptr<QueueState> queues;
     std::shared_ptr<CacheState> cache;
     std::shared_ptr<Scoreboard> board;
+    std::shared_ptr<CubeState> cube;
     uint8_t* base[static_cast<int>(Mem::N)] = {};
     uint8_t* at(Mem m, uint64_t addr) { wait_for_bodies(); return m == Mem::GM ? reinterpret_cast<uint8_t*>(addr) : base[static_cast<int>(m)] + addr; }
 };

@@ -30,7 +30,8 @@ static void entry() {
     LaunchState& l = launch();
     Instance& me = *l.running;
     try {
-        l.spec.entry(l.spec.args);
+        const bool cube = me.core.kind == CoreKind::AIC && l.spec.cube_entry;
+        (cube ? l.spec.cube_entry : l.spec.entry)(l.spec.args);
         end_core();
     } catch (const std::bad_alloc&) {
         report(Severity::Error, "OUT_OF_MEMORY", {l.spec.file.c_str(), l.spec.live ? int32_t(l.spec.live->line) : 0}, "the kernel asked for more host memory than the limit allows",

@@ -32,6 +32,7 @@ struct LaunchSpec {
     int first_line = 1;            // number of the text's first line
     std::string chip;              // the chip profile: a line `key value` for each number
     void (*entry)(void** args) = nullptr;
+    void (*cube_entry)(void** args) = nullptr;   // for cube cores, when the text was compiled once per core kind
     void** args = nullptr;
     LiveHeader* live = nullptr;
 };

@@ -174,10 +174,13 @@ void perform(const Instr& in, const Clock& issued, uint32_t seq, uint32_t rec) {
     Scoreboard& b = board();
     const int p = int(in.pipe);
     take_issue_clock(b, in.pipe, issued);
+    if (l.spec.checks && in.before) in.before(c, in);
     const uint32_t k = ++b.n[p];
     if (l.spec.checks) {
         uint32_t dep = track(in, k, seq);
-        if (dep && rec != uint32_t(-1)) l.running->trace.rec[rec].dep = dep;
+        // Barriers that the compiler places by itself stand between vector instructions only.
+        if (dep && in.pipe == Pipe::V && rec != uint32_t(-1)) l.running->trace.rec[rec].dep = dep;
+        if (in.after) in.after(c, in);
     }
     if (!in.body) return;
     // Small bodies are not worth a hand-over, unless the worker still has earlier ones to do.

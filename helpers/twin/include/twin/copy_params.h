@@ -5,6 +5,7 @@
 // braces selects the struct (4: DataCopyParams, 5: DataCopyExtParams), therefore no constructor takes fewer.
 #pragma once
 #include "twin/abi_copy.h"
+#include "twin/abi_cube.h"
 #include "twin/enums.h"
 #include "twin/types.h"
 
@@ -165,8 +166,8 @@ struct Nz2NdParamsFull {
 };
 
 // ---- DataCopyCO12DstParams
-// L0C -> GM / L1 with quantisation and ReLU.
-// The struct compiles; the copy is not modelled.
+// nSize x mSize elements of L0C to GM or L1; srcStride in rows of 16 elements, dstStride in elements (ND) or 32 B (NZ).
+// reluPre 0 or 1; clipReluPre and eltWiseOp belong to other chips.
 // Used by DataCopy on the cube core.
 struct DataCopyCO12DstParams {
     uint8_t sid = 0;
@@ -180,7 +181,22 @@ struct DataCopyCO12DstParams {
     constexpr DataCopyCO12DstParams() {}
     constexpr DataCopyCO12DstParams(int64_t n, int64_t m, int64_t dst, int64_t src, QuantMode_t quant, int64_t relu, bool split, bool nz2nd)
         : nSize(static_cast<uint16_t>(n)), mSize(static_cast<uint16_t>(m)), dstStride(static_cast<uint32_t>(dst)),
-          srcStride(static_cast<uint16_t>(src)), quantPre(quant), reluPre(static_cast<uint8_t>(relu)), channelSplit(split), nz2ndEn(nz2nd) {}
+          srcStride(static_cast<uint16_t>(src)), quantPre(quant), reluPre(static_cast<uint8_t>(relu)), channelSplit(split), nz2ndEn(nz2nd),
+          written_{{n, m, dst, src}, true} {}
+    void fill_(::twin::FixpipeCall& c) const {
+        c.api = "DataCopy";
+        c.n = written_.get(0, nSize);
+        c.m = written_.get(1, mSize);
+        c.dst_stride = written_.get(2, dstStride);
+        c.src_stride = written_.get(3, srcStride);
+        c.nd = nz2ndEn;
+        c.from_table = 1;
+        c.quant = quantPre;
+        c.relu = reluPre;
+        c.unit_flag = unitFlag;
+        c.split = channelSplit;
+    }
+    ::twin::Written<4> written_;
 };
 
 // ---- DataCopyEnhancedParams

@@ -120,18 +120,11 @@ template <class T, class U> inline void DataCopy(const LocalTensor<T>&, const Gl
 template <class T, class U> inline void DataCopy(const GlobalTensor<T>&, const LocalTensor<U>&, int64_t) { static_assert(::twin::never<T, U>, TWIN_COPY_TYPES_); }
 template <class T, class U> inline void DataCopy(const LocalTensor<T>&, const GlobalTensor<U>&, const DataCopyParams&) { static_assert(::twin::never<T, U>, TWIN_COPY_TYPES_); }
 template <class T, class U> inline void DataCopy(const GlobalTensor<T>&, const LocalTensor<U>&, const DataCopyParams&) { static_assert(::twin::never<T, U>, TWIN_COPY_TYPES_); }
-template <class T, class U> inline void DataCopy(const LocalTensor<T>&, const LocalTensor<U>&, int64_t) { static_assert(::twin::never<T, U>, TWIN_COPY_TYPES_); }
 
-// ---- DataCopy (cube paths)
-// L0C -> GM / L1 with DataCopyCO12DstParams and UB -> L1 with Nd2NzParams.
-// Not modelled: the parameters compile, the call does not.
-// FIX / MTE3
-template <class T, class U> inline void DataCopy(const GlobalTensor<T>&, const LocalTensor<U>&, const DataCopyCO12DstParams&) {
-    static_assert(::twin::never<T, U>, "DataCopy from L0C (DataCopyCO12DstParams) is not modelled here; the nearest call is Fixpipe.");
-}
-template <class T, class U> inline void DataCopy(const LocalTensor<T>&, const LocalTensor<U>&, const DataCopyCO12DstParams&) {
-    static_assert(::twin::never<T, U>, "DataCopy from L0C (DataCopyCO12DstParams) is not modelled here; the nearest call is Fixpipe.");
-}
+// ---- DataCopy (UB to L1)
+// UB -> L1 with Nd2NzParams.
+// Not modelled: Atlas A2 has no wire from UB to L1, a Matmul object sends such data through global memory.
+// MTE3
 template <class T> inline void DataCopy(const LocalTensor<T>&, const LocalTensor<T>&, const Nd2NzParams&) {
     static_assert(::twin::never<T>, "DataCopy UB -> L1 with Nd2NzParams is not modelled here; store to GM and load with Nd2NzParams.");
 }
