@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import helpers as hp
-from helpers.twin import api_table, coverage, rulers
+from helpers.twin import api_table, coverage, elsewhere, rulers
 
 CPP = Path(__file__).parent / "cpp"
 
@@ -91,6 +91,7 @@ Tanh	50	60	5	6	function
 .EnQue	40	40	4	4	member
 RegTensor	30	30	0	0	type
 Clamp	20	20	1	1	function
+TYPE	9	9	0	0	type
 NoSuchName	8	8	0	0	other
 Rare	2	2	0	0	other
 """
@@ -103,12 +104,37 @@ def test_coverage_of_a_table(tmp_path, capsys):
     assert (judged["Add"].group, judged["Add"].state) == ("memory-based vector", "there")
     assert (judged["Tanh"].group, judged["Tanh"].state) == ("high-level", "approximation")
     assert (judged[".EnQue"].group, judged[".EnQue"].state) == ("queue", "there")
-    assert judged["RegTensor"].group == "Ascend 950 and HCCL" and judged["RegTensor"].state == "missing"
+    assert (judged["RegTensor"].group, judged["RegTensor"].state) == ("other chips", "says what to use")
+    assert (judged["TYPE"].group, judged["TYPE"].state) == ("kernels' own", "no name of the API")
     assert judged["Clamp"].state == "says what to use" and judged["NoSuchName"].state == "missing"
     assert coverage.share([judged["Add"], judged["NoSuchName"], judged["Clamp"]]) == pytest.approx(100 / 128)
     coverage.main([str(path), "--least", "5"])
     out = capsys.readouterr().out
-    assert "NoSuchName 8" in out and "Rare" not in out and "told at compile time, high-level: Clamp 20" in out
+    assert "NoSuchName 8" in out and "Rare" not in out and "is a high-level call that Atlas A2 does not have; told at compile time: Clamp 20" in out
+    assert "other chips, belongs to the register-level API of Ascend 950; told at compile time: RegTensor 30" in out
+
+
+# A kernel that names another chip's API learns whose it is and what to write, however the name is used.
+USES = {"RegTensor": "MicroAPI::RegTensor<float> r;", "MaskReg": "AscendC::MicroAPI::MaskReg m;", "NdDmaParams": "NdDmaParams p;", "GetUintDivMagicAndShift": "uint32_t a, b; GetUintDivMagicAndShift(a, b, 7u);",
+        "AtomicAdd": "AtomicAdd((__gm__ int32_t*)x, 1);", "Hccl": "AscendC::Hccl<0> h;", "float8_e4m3_t": "LocalTensor<float8_e4m3_t> t;",
+        "SortConfig": "constexpr SortConfig c{};", "MakeFrameLayout": "auto l = MakeFrameLayout<int>(1);", "BroadCastVecToMM": "LocalTensor<half> t; BroadCastVecToMM(t, t, 1, 1, 0, 0);"}
+
+
+@pytest.mark.parametrize("name", USES)
+def test_a_name_of_another_chip_is_told(name):
+    text = '#include "kernel_operator.h"\nusing namespace AscendC;\nextern "C" __global__ __aicore__ void k(GM_ADDR x) {\n    %s\n}\n' % USES[name]
+    with pytest.raises(hp.CompileError) as e:
+        hp.compile(text)
+    first = e.value.findings[0]
+    said = elsewhere.find(name)
+    assert first.code == "UNSUPPORTED_API" and first.line == 4 and first.hint == said.instead
+    assert name in first.message and said.why in first.message
+
+
+def test_no_name_is_both_here_and_elsewhere():
+    known = rulers.declared()
+    names = [n for group in elsewhere.GROUPS[:2] for n, e in elsewhere._by_name().items() if e.group == group]
+    assert not [n for n in names if n in known.functions or n in {a.short for a in rulers.apis() if not a.instead}]
 
 
 def test_a_table_without_its_columns_is_named(tmp_path):

@@ -5,6 +5,7 @@ import difflib
 import re
 from dataclasses import dataclass
 
+from ..twin import elsewhere
 from .names import api_names, enum_of, header_words, nearest as _nearest
 from .scan import split as _split
 
@@ -83,6 +84,9 @@ def _unknown(match, notes, source):
     enum = enum_of(name)
     if enum:
         return Explained("COMPILE", f"{name} is not declared here: it belongs to {enum}.", f"Write {enum}::{name}.")
+    other = elsewhere.for_message(name)
+    if other:
+        return _not_here(name, other, source)
     if _CUBE.match(name):
         return Explained("UNSUPPORTED_API", f"{name} belongs to the cube unit, which the twin does not model yet.", "Kernels of the vector unit run today; see the API table.")
     near = _nearest(name)
@@ -93,11 +97,21 @@ def _unknown(match, notes, source):
     return Explained("COMPILE", f"{name} is not declared here.", f"Did you mean {near}?" if near else "Declare it before this line, or check the spelling.")
 
 
+def _not_here(name: str, other: elsewhere.Elsewhere, source: str) -> Explained:
+    inner = re.search(rf"\b{name}\s*::\s*(\w+)", source)      # of a namespace the name in it says more
+    if inner:
+        name, other = f"{name}::{inner[1]}", elsewhere.for_message(inner[1]) or other
+    return Explained("UNSUPPORTED_API", f"{name} {other.why}; Atlas A2 does not have it.", other.instead)
+
+
 def _not_in_namespace(match, notes, source):
     name, space = match["name"], match["space"]
     if space == "AscendC":
         if _GLOBAL.match(name):
             return Explained("COMPILE", f"{name} is a global name, it is not in namespace AscendC.", f"Write {name} without AscendC:: .")
+        other = elsewhere.for_message(name)
+        if other:
+            return _not_here(name, other, source)
         near = _nearest(name)
         return Explained("UNSUPPORTED_API", f"AscendC::{name} is not a name the twin knows.",
                          f"The nearest name is AscendC::{near}." if near else "If it is an Ascend C function, it is not modelled yet: see the API table.")
@@ -279,7 +293,7 @@ _RULES = [
     (r"'(?P<name>[\w:~]+)' was not declared in this scope(?:; did you mean '(?P<near>[^']+)')?", _unknown),
     (r"use of undeclared identifier '(?P<name>[\w:~]+)'(?:; did you mean '(?P<near>[^']+)')?", _unknown),
     (r"'(?P<name>\w+)' does not name a type(?:; did you mean '(?P<near>[^']+)')?", _unknown),
-    (r"'(?:::)?(?P<name>\w+)' has not been declared", _unknown),
+    (r"'(?:::)?(?:AscendC::)?(?P<name>\w+)' has not been declared", _unknown),
     (r"no member named '(?P<name>\w+)' in the global namespace", _unknown),
     (r"unknown type name '(?P<name>\w+)'(?:; did you mean '(?P<near>[^']+)')?", _unknown),
     (r"no template named '(?P<name>\w+)'(?:; did you mean '(?P<near>[^']+)')?", _unknown),

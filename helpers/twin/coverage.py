@@ -4,7 +4,8 @@
 
 The table has the columns api, files, occurrences, sc_files, sc_occurrences, kind: how many source files use a name, and how
 often. A name counts as there when a header of the twin declares it (a function, type, macro, enumerator, or a method of any
-class); that says nothing about forms of a call which few people use. Generic names are inflated by code of the kernels' own.
+class); that says nothing about forms of a call which few people use. Generic names are inflated by code of the kernels' own. Names that Atlas A2 does not have
+(elsewhere.py) are counted apart, with whose they are; a kernel that uses one of another chip is told so when it is compiled.
 """
 from __future__ import annotations
 
@@ -15,28 +16,25 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import rulers
+from . import elsewhere, rulers
 
-GROUPS = ("movement", "queue", "sync", "system", "memory-based vector", "high-level", "cube", "host", "other", "Ascend 950 and HCCL")
+GROUPS = ("movement", "queue", "sync", "system", "memory-based vector", "high-level", "cube", "host", "other", *elsewhere.GROUPS)
 
 # Where a header of the twin belongs.
 _BY_HEADER = ((r"twin/(host_|adv_.*(sizes|tiling)\.h)", "host"), (r"twin/adv_", "high-level"), (r"twin/(vec_|mask|repeat_params|operators)", "memory-based vector"),
               (r"twin/(sync|cross_core)", "sync"), (r"twin/(tpipe|tque|tbuf|bufpool|local_tensor|list_tensor)", "queue"),
               (r"twin/(data_copy|copy_|init_global|atomic|data_cache|global_tensor)", "movement"), (r"twin/(cube|mm|matmul|fixpipe|load_data)", "cube"), (r"twin/", "system"))
-# Names of other chips and of the communication library, by the enumeration they belong to or by how they sound.
-_ELSEWHERE = re.compile(r"^enumerator:(LoadDist|StoreDist|Mask(MergeMode|Pattern|Dist)|RegLayout|SatMode|PostLiteral|HighLowPart|Histograms\w+|MemType|MC2\w+|Hccl\w+|Ccu\w+|SortType|IndexOrder|"
-                        r"DivAlgo|QuantizePolicy|AscendDeQuantPolicy|DataCopyMVType|TraceId|ScheduleType|DataCopyMode|TopKAlgo|TopKOrder|ScopeType)")
-_ELSEWHERE_NAME = re.compile(r"Reg(Tensor|Layout|Trait|For\w+)?$|^(MaskReg|__VEC_SCOPE__|asc_vf_call|CastTrait|LocalMemBar|SatMode|LayoutMode|PostLiteral|HighLowPart|Histograms\w*|Un?[Pp]ack|Squeeze|"
-                             r"Dist\w*|MemType|SetLoopModePara|ResetLoopModePara|LoopModeParams|Mask(MergeMode|Pattern|Dist)|LoadDist|StoreDist|(De)?Interleave|NdDma\w*|MultiCopy\w*|DataCopyMVType|"
-                             r"DT_(FLOAT|HIFLOAT)\d\w*|DT_HIFLOAT8|fp\d\w*|float8\w*|hifloat\w*|\w*Hccl\w*|HCCL_\w+|MC2_\w+|VL\d+|plt_b32|mem_bar|FixpipeParams(C310|Arch3510)|SortConfig|TopKConfig|SortType|"
-                             r"DivConfig|DivSpecificMode|DivAlgo|PER_(TOKEN|GROUP|CHANNEL|TENSOR)|Dn2NzParams|LoadData2DMxParams|Shift(Left|Right)s|\w+MutexID|FusedExpSub|NpuArch)$")
+# Enumerations of the cube unit and of Matmul.
+_CUBE_ENUM = re.compile(r"^enumerator:(CubeFormat|LayoutMode|BatchMode|BatchOutMode|IterateOrder|IterateMode|ScheduleType|MatmulConfigMode|MatrixTraverse|FmatrixMode|CO2Layout)$")
+_STANDARD = {"UINT32_MAX": "twin/types.h"}       # of C++ itself
 # Names the twin lacks, by how they sound. The first that fits.
 _BY_NAME = (
-    (r"Tmp(Buffer)?(Factor)?Size$|Tiling(Func|Info)|^(acl|ACL|ICPU|Gm(Alloc|Free)|SetKernelMode|platform|Platform|GE_|ge|gert|Op(Def|AICore)|REGISTER_OP|aclrt)|^Tiling|TilingData$|TILING", "host"),
-    (r"Matmul|^Mm|Mmad|LoadData|Fixpipe|FixPipe|Gemm|Conv|^CO\d|^[AB][12]$|^C[12]$|L0[ABC]|Cube|Nd2Nz|^Iterate|BiasTable|^Tscm|^TSCM|QuantPre|Bias|^Set(Tail|Org|Single|Tensor)|UnitFlag|HF32|Img2Col|Nz|NZ", "cube"),
+    (r"Tmp(Buffer)?(Factor)?Size$|^GetTiling$|^GetCoreNum|^NpuArch$|Tiling(Func|Info)|^(acl|ACL|ICPU|Gm(Alloc|Free)|SetKernelMode|platform|Platform|GE_|ge|gert|Op(Def|AICore)|REGISTER_OP|aclrt)|^Tiling|TilingData$|TILING", "host"),
+    (r"Matmul|MATMUL|^Mm|^mad$|^set_padding$|^SetPadding|[fF]matrix|^SetMM|(Batch|BatchOut|Schedule|Iterate|Layout|Relu)Mode$|^ScheduleType$|^MatrixTraverse|^Get(MDL|MM|Normal|IBShareNorm)Config$|^CFG_|^\.?(End|GetTensorC|SetTensor[AB]|SetSubBlockIdx|SetLocalWorkspace|SetWorkspace|"
+     r"SetQuant(Scalar|Vector)|SetOrgShape|SetTail|SetSingleShape|IterateAll|IterateBatch|Iterate|WaitIterateAll|SetUserDefInfo|SetSelfDefineData|SetBatchNum)$|CO12Dst|BroadCastVecToMM|LoadData|Fixpipe|FixPipe|Gemm|Conv|^CO\d|^[AB][12]$|^C[12]$|L0[ABC]|Cube|Nd2Nz|^Iterate|BiasTable|^Tscm|^TSCM|QuantPre|Bias|^Set(Tail|Org|Single|Tensor)|UnitFlag|HF32|Img2Col|Nz|NZ", "cube"),
     (r"[Ss]oft[Mm]ax|Norm|Gelu|GLU|Glu|Sigmoid|Silu|Swish|Quant|DropOut|TopK|Welford|Hccl|BroadCast|Broadcast|^(Sin|Cos|Tan|Tanh|Erf|Pow|Log|Clamp|Where|Pad|UnPad|Philox)", "high-level"),
     (r"Flag|Sync|Barrier|HardEvent|_MTE|MTE\d_|^PIPE_|Notify|^Wait|^IB|EVENT_ID|TEventID|Mutex", "sync"),
-    (r"DataCopy|Copy|Atomic|GlobalTensor|Cache|Load|Store|^Fill|Dma", "movement"),
+    (r"DataCopy|Copy|^copy_|atomic|mov_pad|Atomic|GlobalTensor|Cache|Load|Store|^Fill|Dma", "movement"),
     (r"Que|Buf|TPipe|Tensor|TPosition|^VEC", "queue"),
     (r"Reduce|Cast|Select|Compare|Gather|Scatter|Mask|Duplicate|Transpose|Sort|Repeat|^(Add|Sub|Mul|Div|Max|Min|Abs|Exp|Ln|And|Or|Not|Shift|Axpy|Relu|CMP|SEL|CAST|v[a-z]+)", "memory-based vector"),
     (r"^Get|Block|Task|KERNEL|Workspace|printf|assert|Dump|Print|Trap|ASCEND|TILING|^__\w+__$|Type$|Mode$", "system"),
@@ -55,7 +53,8 @@ class Use:
 class Judged:
     use: Use
     group: str
-    state: str               # "there", "approximation", "says what to use", "missing"
+    state: str               # "there", "approximation", "says what to use", "missing", "no name of the API"
+    why: str = ""            # of a name that Atlas A2 does not have
 
     @property
     def has(self) -> bool:
@@ -74,6 +73,8 @@ def read(path: Path) -> list[Use]:
 def _place(name: str, by_name: dict, known) -> tuple[str | None, str]:
     """Header and state of a name."""
     name = name.lstrip(".")
+    if name in _STANDARD:
+        return _STANDARD[name], "there"
     if name in by_name:
         api = by_name[name]
         return api.header, "says what to use" if api.instead else "approximation" if api.fidelity == rulers.APPROXIMATION else "missing" if api.fidelity == rulers.NOT_MODELLED else "there"
@@ -93,9 +94,15 @@ def judge(uses: list[Use]) -> list[Judged]:
         header, state = _place(use.name, by_name, known)
         rules, text = (_BY_HEADER, header) if header and header != "kernel_operator.h" else (_BY_NAME, use.name)
         group = next((g for pattern, g in rules if re.search(pattern, text)), "other")
-        if not header and (_ELSEWHERE.match(use.kind) or _ELSEWHERE_NAME.search(use.name)):
-            group = GROUPS[-1]
-        out.append(Judged(use, group, state))
+        if _CUBE_ENUM.match(use.kind) and not header or use.name == "DataCopyCO12DstParams":
+            group = "cube"
+        if state == "says what to use":                  # the headers tell it themselves
+            out.append(Judged(use, elsewhere.OTHER_CHIPS, state, f"is a {group} call that Atlas A2 does not have"))
+            continue
+        place = None if header else elsewhere.find(use.name, use.kind)
+        if place:
+            group, state = place.group, "says what to use" if elsewhere.for_message(use.name.lstrip("."), use.kind) else "no name of the API"
+        out.append(Judged(use, group, state, place.why if place else ""))
     return out
 
 
@@ -106,21 +113,27 @@ def share(rows: list[Judged]) -> float:
 
 
 def table(judged: list[Judged], least: int = 5) -> str:
-    lines = [f"{'group':<22}{'names':>6}{'there':>7}{'approx.':>9}{'told':>6}{'missing':>9}{'of the uses':>13}   names used by {least} files or more"]
     kept = [j for j in judged if j.use.files >= least]
+    lines = [f"{'group':<22}{'names':>6}{'there':>7}{'approx.':>9}{'told':>6}{'missing':>9}{'of the uses':>13}   names used by {least} files or more"]
 
     def row(title: str, rows: list[Judged]) -> str:
         count = {s: sum(r.state == s for r in rows) for s in ("there", "approximation", "says what to use", "missing")}
-        return (f"{title:<22}{len(rows):>6}{count['there']:>7}{count['approximation']:>9}{count['says what to use']:>6}{count['missing']:>9}{share(rows):>12.1%} ")
-    lines += [row(g, [j for j in kept if j.group == g]).rstrip() for g in GROUPS]
-    lines.append(row("all", kept).rstrip())
+        return (f"{title:<22}{len(rows):>6}{count['there']:>7}{count['approximation']:>9}{count['says what to use']:>6}{count['missing']:>9}{share(rows):>12.1%}")
+
+    def named(title: str, rows: list[Judged]) -> list[str]:
+        rows = sorted(rows, key=lambda j: (-j.use.files, j.use.name))
+        return ["", f"{title}: " + ", ".join(f"{j.use.name} {j.use.files}" for j in rows)] if rows else []
+    here = [j for j in kept if j.group not in elsewhere.GROUPS]
+    lines += [row(g, [j for j in here if j.group == g]) for g in GROUPS if g not in elsewhere.GROUPS]
+    lines.append(row("all", here))
+    lines += [f"{g:<22}{sum(j.group == g for j in kept):>6}   not of Atlas A2, listed below" for g in elsewhere.GROUPS]
     for g in GROUPS:
-        missing = sorted((j for j in kept if j.group == g and j.state == "missing"), key=lambda j: (-j.use.files, j.use.name))
-        told = sorted((j for j in kept if j.group == g and j.state == "says what to use"), key=lambda j: (-j.use.files, j.use.name))
-        if missing:
-            lines += ["", f"missing, {g}: " + ", ".join(f"{j.use.name} {j.use.files}" for j in missing)]
-        if told:
-            lines += ["", f"told at compile time, {g}: " + ", ".join(f"{j.use.name} {j.use.files}" for j in told)]
+        lines += named(f"missing, {g}", [j for j in here if j.group == g and j.state == "missing"])
+        lines += named(f"told at compile time, {g}", [j for j in here if j.group == g and j.state == "says what to use"])
+    for g in elsewhere.GROUPS:
+        rows = [j for j in kept if j.group == g]
+        for why in dict.fromkeys(j.why for j in rows):
+            lines += named(f"{g}, {why}" + ("; told at compile time" if any(j.state == "says what to use" for j in rows if j.why == why) else ""), [j for j in rows if j.why == why])
     return "\n".join(lines)
 
 

@@ -75,7 +75,7 @@ def _of_header(path: Path) -> list[Api]:
     text = "\n".join(lines)
     words = set(re.findall(r"\w+", _COMMENT.sub("", text)))
     # A ruler may also be a heading of several words: only what the code below it spells is an API.
-    found = [a for a in found if a.short in words and (a.short.lower() != a.short or "_" in a.short or a.short == "half")]
+    found = [a for a in found if a.short in words and (a.short.lower() != a.short or "_" in a.short or a.short in ("half", "printf"))]
     for m in _ABSENT.finditer(text):
         instead = _LAST_TEXT.search(m[2])
         found.append(Api(m[1], where, text.count("\n", 0, m.start()) + 1, (), NOT_MODELLED, instead[1] if instead else ""))
