@@ -91,7 +91,7 @@ def custom(kernel, infer_shape: Callable, infer_dtype: Callable, bprop: Callable
     _check_parameters(first, inputs + outputs, tiling)
     if _target(target) == "Ascend":
         from .mindspore_ascend import function
-        func, reg_info = function(name, [p.name for p in first.signature[:inputs]], [p.name for p in first.signature[inputs:inputs + outputs]], list(kernels))
+        func, reg_info = function(name if name[0].isupper() else _camel(name), [p.name for p in first.signature[:inputs]], [p.name for p in first.signature[inputs:inputs + outputs]], list(kernels))
         return ms.ops.Custom(func, infer_shape, infer_dtype, "aot", bprop, reg_info)
 
     def planner(text: str) -> Plan:
@@ -110,7 +110,7 @@ def custom(kernel, infer_shape: Callable, infer_dtype: Callable, bprop: Callable
     return ms.ops.Custom(library(name, inputs, outputs, identity, planner), infer_shape, infer_dtype, "aot", bprop)
 
 
-def op(name: str, *, target: str = "auto", **attrs):
+def op(name: str, *, target: str = "auto", gradient: bool = True, **attrs):
     """The operator of kernels/ of that name, for every type that the kernel has, with its gradient."""
     from . import mindspore_gradients
     found = catalogue.find(name)
@@ -118,10 +118,10 @@ def op(name: str, *, target: str = "auto", **attrs):
     if set(attrs) - set(found.attrs):
         raise TypeError(f"{name} has no attribute {sorted(set(attrs) - set(found.attrs))[0]}; it has {', '.join(found.attrs) or 'none'}.")
     shape, dtype = _infer_functions(found)
-    bprop = mindspore_gradients.of(found, values, lambda other, **a: op(other, target=target, **a))
+    bprop = mindspore_gradients.of(found, values, lambda other, **a: op(other, target=target, gradient=False, **a)) if gradient else None
     if _target(target) == "Ascend":
         from .mindspore_ascend import function
-        func, reg_info = function(_camel(name), list(found.inputs), list(found.outputs), list(found.dtypes), found.fixed, values)
+        func, reg_info = function(_camel(name) + "Custom", list(found.inputs), list(found.outputs), list(found.dtypes), found.fixed, values)
         return ms.ops.Custom(func, shape, dtype, "aot", bprop, reg_info)
     return ms.ops.Custom(library(name, len(found.inputs), len(found.outputs), repr(sorted(values.items())), launcher.op_planner(found, **values)),
                          shape, dtype, "aot", bprop)
@@ -149,14 +149,17 @@ def kernel_errors():
         with mindspore.kernel_errors():
             y = net(x).asnumpy()        # operators run behind Python's back: fetch the result here
     """
-    launcher.load()
     try:
         yield
     except RuntimeError as error:
-        words = launcher.last_error()
-        if not words or words.splitlines()[0] not in str(error):
+        gone = re.search(r"couldn't find the AOT binary file: (\S+)", str(error))
+        if gone:
+            raise KernelError("The operator cannot run.", [Finding("HOST_ARGUMENT", "error", None, f"Its library has been deleted: {gone[1]}",
+                "Make the operator again; the library is built anew.")]) from None
+        said = re.search(r"Error message is (.*?)\s*\n-{20,}", str(error), re.S)
+        if not said:
             raise
-        raise as_error(words) from None
+        raise as_error(said[1]) from None
 
 
 def as_error(words: str) -> KernelError:

@@ -1,0 +1,362 @@
+"""Kernels inside MindSpore: every one of kernels/ in both modes with its gradient, training, and what happens when something is wrong."""
+import os
+
+import numpy as np
+import pytest
+
+import helpers as hp
+from helpers.course import changed, load
+from helpers.frameworks import launcher, ops as catalogue
+
+ms = pytest.importorskip("mindspore", reason="MindSpore is not installed: pip install mindspore")
+from helpers.frameworks import mindspore as wms, mindspore_ascend, mindspore_modes  # noqa: E402
+
+TOLERANCE = {"float32": dict(rtol=2e-5, atol=2e-5), "float16": dict(rtol=2e-3, atol=2e-3)}
+ladder = load("rms_norm", "ladder")
+V5 = ladder.VERSIONS[4]
+
+
+@pytest.fixture(autouse=True)
+def pynative():
+    ms.set_context(mode=ms.PYNATIVE_MODE)
+    yield
+    ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+def tensors(name: str, dtype: str, seed: int = 0) -> list:
+    random = np.random.default_rng(seed)
+
+    def some(*shape):
+        return ms.Tensor(random.standard_normal(shape).astype(dtype))
+    shapes = {"rms_norm": [(2, 3, 1023), (1023,)], "add_rms_norm": [(3, 100), (3, 100), (100,)], "layer_norm": [(2, 3, 100), (100,), (100,)],
+              "rms_norm_grad": [(3, 100), (3, 100), (100,)], "rope": [(5, 4, 64), (5, 32), (5, 32)], "masked_softmax": [(6, 33)]}
+    made = [some(*s) for s in shapes.get(name, [(7, 33)] * len(catalogue.find(name).inputs))]
+    return made + [ms.Tensor((random.random((6, 33)) < 0.3).astype(np.uint8))] if name == "masked_softmax" else made
+
+
+# ---- MindSpore's own operators, for float and its gradients
+def own_rms_norm(x, gamma):
+    return x * ms.ops.rsqrt((x * x).mean(-1, True) + 1e-6) * gamma
+
+
+def own_rope(x, cos, sin):
+    half = x.shape[-1] // 2
+    a, b, c, s = x[..., :half], x[..., half:], cos[:, None, :], sin[:, None, :]
+    return ms.ops.cat((a * c - b * s, b * c + a * s), -1)
+
+
+OWN = {
+    "add": lambda x, y: x + y, "copy": lambda x: x * 1, "mul": lambda a, b: a * b, "sinh": ms.ops.sinh, "silu": ms.ops.silu,
+    "gelu": lambda x: ms.ops.gelu(x, approximate="tanh"), "softmax": lambda x: ms.ops.softmax(x, -1), "swiglu": lambda g, u: ms.ops.silu(g) * u,
+    "masked_softmax": lambda x, mask: ms.ops.softmax(ms.ops.masked_fill(x, mask.astype(ms.bool_), -3e4), -1), "rope": own_rope,
+    "layer_norm": lambda x, gamma, beta: ms.ops.LayerNorm(-1, -1, 1e-5)(x, gamma, beta)[0], "rms_norm": own_rms_norm,
+    "add_rms_norm": lambda x, residual, gamma: (own_rms_norm(x + residual, gamma), x + residual),
+    "rms_norm_grad": lambda dy, x, gamma: ms.ops.vjp(own_rms_norm, x, gamma)[1](dy),
+}
+
+
+def wide(found) -> list[np.ndarray]:
+    return [t.astype(ms.float32).asnumpy() for t in (found if isinstance(found, (tuple, list)) else (found,))]
+
+
+@pytest.mark.parametrize("name, dtype", [(op.name, dtype) for op in catalogue.CATALOGUE.values() for dtype in op.dtypes])
+def test_every_kernel_is_an_operator(name, dtype):
+    """Forward and gradients equal MindSpore's own in both ways to run; own operators compute in float."""
+    given = tensors(name, dtype)
+    floats = [t.astype(ms.float32) if t.dtype == ms.float16 else t for t in given]
+    mine, own = wms.op(name), OWN[name]
+
+    @ms.jit
+    def compiled(*inputs):
+        return mine(*inputs)
+    expected = wide(own(*floats))
+    for run in (mine, compiled):
+        for got, right in zip(wide(run(*given)), expected, strict=True):
+            np.testing.assert_allclose(got, right, **TOLERANCE[dtype])
+    if name == "rms_norm_grad":
+        return                                         # a gradient itself
+
+    def loss(f):
+        def of(*inputs):
+            out = f(*inputs)
+            out = out if isinstance(out, tuple) else (out,)
+            return sum((o.astype(ms.float32) * weight).sum() for o, weight in zip(out, weights))
+        return of
+    random = np.random.default_rng(1)
+    weights = [ms.Tensor(random.standard_normal(e.shape).astype(np.float32)) for e in expected]
+    places = tuple(i for i, t in enumerate(catalogue.find(name).inputs) if t not in ("mask", "cos", "sin"))
+    for got, right in zip(wide(ms.grad(loss(mine), places)(*given)), wide(ms.grad(loss(own), places)(*floats)), strict=True):
+        np.testing.assert_allclose(got, right, rtol=TOLERANCE[dtype]["rtol"] * 2, atol=TOLERANCE[dtype]["atol"] * 5)
+
+
+def test_precision_against_two_references():
+    """How users compare an operator: its error against float64 beside the error of the framework's own."""
+    for dtype in ("float32", "float16"):
+        for rows, width in ((4, 1023), (4, 1024), (1, 1), (3, 7)):
+            random = np.random.default_rng(width)
+            x, gamma = random.standard_normal((rows, width)).astype(dtype), random.random(width).astype(dtype)
+            exact = catalogue.find("rms_norm").reference(x.astype(np.float64), gamma.astype(np.float64), 1e-6)
+            errors = []
+            for f in (wms.op("rms_norm"), own_rms_norm):
+                got = f(ms.Tensor(x), ms.Tensor(gamma)).asnumpy().astype(np.float64)
+                errors.append(np.abs(got - exact).max())
+            step = np.finfo(dtype).eps * np.abs(exact).max()
+            assert errors[0] <= max(2 * errors[1], step), (dtype, rows, width, errors)
+
+
+def test_gradients_agree_with_finite_differences():
+    random = np.random.default_rng(3)
+    x, gamma, dy = random.standard_normal((2, 9)), random.random(9) + 0.5, random.standard_normal((2, 9))
+    op, reference = wms.op("rms_norm", eps=1e-6), catalogue.find("rms_norm").reference
+    as_tensor = [ms.Tensor(a.astype(np.float32)) for a in (x, gamma, dy)]
+    dx, dgamma = ms.grad(lambda x, gamma: (op(x, gamma) * as_tensor[2]).sum(), (0, 1))(*as_tensor[:2])
+
+    def slope(array, at, of):
+        step = np.zeros_like(array)
+        step[at] = 1e-6
+        return ((dy * of(array + step)).sum() - (dy * of(array - step)).sum()) / 2e-6
+    by_x = [[slope(x, (r, c), lambda a: reference(a, gamma, 1e-6)) for c in range(9)] for r in range(2)]
+    by_gamma = [slope(gamma, c, lambda a: reference(x, a, 1e-6)) for c in range(9)]
+    np.testing.assert_allclose(dx.asnumpy(), by_x, atol=1e-5)
+    np.testing.assert_allclose(dgamma.asnumpy(), by_gamma, atol=1e-5)
+
+
+class Net(ms.nn.Cell):
+    """One layer with a norm behind it."""
+
+    def __init__(self, norm, width=48):
+        super().__init__()
+        random = np.random.default_rng(0)
+        self.norm = norm
+        self.weight = ms.Parameter(ms.Tensor(random.standard_normal((width, width)).astype(np.float32) / 7), name="weight")
+        self.gamma = ms.Parameter(ms.Tensor(np.ones(width, np.float32)), name="gamma")
+
+    def construct(self, x, target):
+        y = self.norm(ms.ops.matmul(x, self.weight), self.gamma)
+        return ((y - target) ** 2).mean()
+
+
+def train(norm, mode, steps=20) -> list[float]:
+    ms.set_context(mode=mode)
+    random = np.random.default_rng(1)
+    x, target = (ms.Tensor(random.standard_normal((16, 48)).astype(np.float32)) for _ in range(2))
+    net = Net(norm)
+    step = ms.value_and_grad(net, None, net.trainable_params())
+    optimizer = ms.nn.SGD(net.trainable_params(), 0.2)
+    losses = []
+    for _ in range(steps):
+        loss, grads = step(x, target)
+        optimizer(grads)
+        losses.append(float(loss.asnumpy()))
+    return losses
+
+
+@pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE], ids=["pynative", "graph"])
+def test_training_follows_the_reference(mode):
+    ours, reference = train(wms.op("rms_norm", eps=1e-6), mode), train(own_rms_norm, ms.PYNATIVE_MODE)
+    assert np.abs(np.subtract(ours, reference)).max() < 1e-5 and reference[-1] < 0.9 * reference[0]
+
+
+def test_nothing_trains_through_a_kernel_without_bprop():
+    f, (x, gamma) = custom(), arguments()
+    with pytest.raises(RuntimeError, match="bprop not defined"):
+        ms.grad(lambda x: f(x, gamma).sum())(x).asnumpy()
+    grad = wms.op("rms_norm_grad")
+
+    def bprop(x, gamma, out, dout):
+        return grad(dout, x, gamma)
+    mine = custom(bprop=bprop, shape=lambda x, gamma: list(x))
+    np.testing.assert_allclose(ms.grad(lambda x: (mine(x, gamma) * x).sum())(x).asnumpy(),
+                               ms.grad(lambda x: (own_rms_norm(x, gamma) * x).sum())(x).asnumpy(), rtol=1e-4, atol=1e-4)
+
+
+BF16 = """#include "kernel_operator.h"
+using namespace AscendC;
+extern "C" __global__ __aicore__ void double_bf16(GM_ADDR x, GM_ADDR y, uint32_t length) {
+    TPipe pipe; TQue<TPosition::VECIN, 1> in; TQue<TPosition::VECOUT, 1> out; TBuf<TPosition::VECCALC> wide;
+    pipe.InitBuffer(in, 1, 4096); pipe.InitBuffer(out, 1, 4096); pipe.InitBuffer(wide, 8192);
+    GlobalTensor<bfloat16_t> from, to;
+    from.SetGlobalBuffer((__gm__ bfloat16_t*)x, length); to.SetGlobalBuffer((__gm__ bfloat16_t*)y, length);
+    LocalTensor<bfloat16_t> a = in.AllocTensor<bfloat16_t>();
+    DataCopyPad(a, from, DataCopyExtParams{1, length * 2, 0, 0, 0}, DataCopyPadExtParams<bfloat16_t>{false, 0, 0, 0});
+    in.EnQue(a); a = in.DeQue<bfloat16_t>();
+    LocalTensor<float> w = wide.Get<float>();
+    LocalTensor<bfloat16_t> b = out.AllocTensor<bfloat16_t>();
+    Cast(w, a, RoundMode::CAST_NONE, length); Muls(w, w, 2.0f, length); Cast(b, w, RoundMode::CAST_RINT, length);
+    in.FreeTensor(a); out.EnQue(b); b = out.DeQue<bfloat16_t>();
+    DataCopyPad(to, b, DataCopyExtParams{1, length * 2, 0, 0, 0});
+    out.FreeTensor(b);
+}
+"""
+
+
+@pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE], ids=["pynative", "graph"])
+def test_bfloat16(mode):
+    ms.set_context(mode=mode)
+    op = wms.custom(hp.compile(BF16), lambda x: x, lambda x: x, tiling=lambda x: int(np.prod(x)))
+    x = ms.Tensor(np.arange(1003, dtype=np.float32) / 8, ms.bfloat16)
+    y = op(x)
+    assert y.dtype == ms.bfloat16 and np.array_equal(y.astype(ms.float32).asnumpy(), 2 * x.astype(ms.float32).asnumpy())
+
+
+# ---- a kernel of one's own, and what can go wrong
+def tiling(x, gamma):
+    return ladder.tiling(V5, int(np.prod(x[:-1])), x[-1], 4, 48, 1e-6)
+
+
+def custom(text: str = V5.text, shape=lambda x, gamma: x, dtype=lambda x, gamma: x, **more):
+    return wms.custom(hp.compile(text, name="rms_norm_float"), shape, dtype, blocks=48, **{"tiling": tiling, **more})
+
+
+def arguments(rows=4, width=1024):
+    random = np.random.default_rng(rows)
+    return ms.Tensor(random.standard_normal((rows, width)).astype(np.float32)), ms.Tensor(random.random(width).astype(np.float32))
+
+
+def test_a_kernel_of_ones_own_for_any_shape():
+    op = custom()
+    for rows, width in ((4, 1024), (3, 1023), (1, 1), (4, 1024)):
+        x, gamma = arguments(rows, width)
+        np.testing.assert_allclose(op(x, gamma).asnumpy(), own_rms_norm(x, gamma).asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+LEAKING = changed(V5.text, "outQueue.FreeTensor(yLocal);", "")
+HANGING = changed(V5.text, "    __aicore__ inline void Process()\n    {", "    __aicore__ inline void Process()\n    {\n        volatile bool ever = true;\n        while (ever) {\n        }")
+WRONG = {
+    "too small a shape": (dict(shape=lambda x, gamma: [2, x[1]]), "GM_OUT_OF_BOUNDS", "argument y, which has 2048"),
+    "a smaller type": (dict(dtype=lambda x, gamma: ms.float16), "GM_OUT_OF_BOUNDS", "argument y, which has 4096"),
+    "a leak": (dict(text=LEAKING), "LEAK", "was never freed"),
+    "an endless loop": (dict(text=HANGING), "TIMEOUT", "still running after 1 s"),
+    "a tiling that fails": (dict(tiling=lambda x, gamma: ladder.tiling(V5, x[0], 40_000, 4, 48, 1e-6)), "HOST_ARGUMENT", "40,000 elements does not fit UB"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_goes_wrong_is_said_and_touches_nothing(case, monkeypatch):
+    """A clear error; the process lives, tensors around are untouched, and the next operator works."""
+    monkeypatch.setattr(launcher, "TIMEOUT", 1.0)
+    options, code, words = WRONG[case]
+    x, gamma = arguments()
+    neighbours = [ms.Tensor(np.full((2, 1024), i, np.float32)) * 1 for i in range(40)]
+    bad = custom(**options)
+    with pytest.raises(hp.KernelError, match=words) as caught:
+        with wms.kernel_errors():
+            bad(x, gamma).asnumpy()
+    assert caught.value.codes == [code] and launcher.last_error() != ""
+    assert all((t.asnumpy() == i).all() for i, t in enumerate(neighbours))
+    np.testing.assert_allclose(wms.op("rms_norm")(x, gamma).asnumpy(), own_rms_norm(x, gamma).asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_graph_mode_says_the_same():
+    ms.set_context(mode=ms.GRAPH_MODE)
+    bad, good, (x, gamma) = custom(shape=lambda x, gamma: [2, x[1]]), custom(), arguments()
+
+    class Two(ms.nn.Cell):
+        def __init__(self, f):
+            super().__init__()
+            self.f = f
+
+        def construct(self, x, gamma):
+            return self.f(x, gamma) + 1
+    with pytest.raises(hp.KernelError, match="argument y, which has 2048"):
+        with wms.kernel_errors():
+            Two(bad)(x, gamma).asnumpy()
+    np.testing.assert_allclose(Two(good)(x, gamma).asnumpy(), own_rms_norm(x, gamma).asnumpy() + 1, rtol=1e-5, atol=1e-5)
+
+
+def test_operators_of_the_catalogue_check_shapes_and_types_first():
+    op, (x, gamma) = wms.op("rms_norm"), arguments()
+    with pytest.raises(ValueError, match=r"rows have 1024 elements, so weights have the shape \(1024,\)"):
+        op(x, gamma[:5])
+    with pytest.raises(TypeError, match="x is int32; rms_norm exists for float32 and float16"):
+        op(x.astype(ms.int32), gamma.astype(ms.int32))
+    with pytest.raises(TypeError, match="rms_norm has no attribute epsilon; it has eps"):
+        wms.op("rms_norm", epsilon=1e-6)
+    with pytest.raises(ValueError, match="There is no operator rmsnorm"):
+        wms.op("rmsnorm")
+
+
+def test_a_library_checks_what_it_is_handed():
+    """An ops.Custom with the right library and wrong infer functions: nothing is written, and both shapes are named."""
+    func = wms.op("rms_norm").func
+    for rows, shape, dtype, words in ((4, lambda x, g: [4, 512], lambda x, g: x, r"told float32 \[4, 512\]"),
+                                      (5, lambda x, g: x, lambda x, g: ms.int32, r"told int32 \[5, 1024\]")):
+        x, gamma = arguments(rows)
+        with pytest.raises(hp.KernelError, match=words):
+            with wms.kernel_errors():
+                ms.ops.Custom(func, shape, dtype, "aot")(x, gamma).asnumpy()
+    with pytest.raises(hp.KernelError, match="2 inputs and gives 1 outputs: 2 tensors|takes 2 inputs and gives 1 outputs"):
+        with wms.kernel_errors():
+            ms.ops.Custom(func, lambda x: x, lambda x: x, "aot")(x).asnumpy()
+
+
+def test_a_deleted_library_and_a_changed_kernel():
+    x, gamma = arguments()
+    first = custom()
+    os.remove(first.func.split(":")[0])
+    with pytest.raises(hp.KernelError, match="has been deleted"):
+        with wms.kernel_errors():
+            first(x, gamma).asnumpy()
+    np.testing.assert_allclose(custom()(x, gamma).asnumpy(), own_rms_norm(x, gamma).asnumpy(), rtol=1e-5, atol=1e-6)     # made again
+    other = custom(text=changed(V5.text, "Adds(sum, sum, eps, count);", "Adds(sum, sum, 3.0f, count);"))
+    assert other.func != custom().func                       # new content, new file: MindSpore keeps what it has loaded
+    assert not np.allclose(other(x, gamma).asnumpy(), own_rms_norm(x, gamma).asnumpy(), rtol=1e-2)
+
+
+def test_arguments_of_custom():
+    kernel = hp.compile(V5.path, name="rms_norm_float")
+    with pytest.raises(hp.KernelError, match="no tiling was given"):
+        wms.custom(kernel, lambda x, gamma: x, lambda x, gamma: x)
+    with pytest.raises(hp.KernelError, match="takes 3 pointers first"):
+        wms.custom(kernel, lambda x, gamma, more: x, lambda x, gamma, more: x, tiling=tiling)
+    with pytest.raises(TypeError, match="one by one"):
+        wms.custom(kernel, lambda *shapes: shapes[0], lambda x, gamma: x, tiling=tiling)
+    with pytest.raises(ValueError, match='"Ascend"'):
+        wms.op("rms_norm", target="npu")
+
+
+def test_numpy_2_is_refused_in_words(monkeypatch):
+    wms._guard()
+    monkeypatch.setattr(np, "__version__", "2.4.6")
+    with pytest.raises(hp.SetupError, match="pip install 'numpy<2'"):
+        wms._guard()
+
+
+# ---- the device
+def test_the_same_call_on_ascend_names_an_operator(monkeypatch):
+    """What ops.Custom would be given there, seen by a stub: this wheel cannot make it without a device."""
+    made = []
+    monkeypatch.setattr(ms.ops, "Custom", lambda *given: made.append(given) or given)
+    wms.op("rms_norm", eps=1e-5, target="Ascend")
+    custom(name="RmsNormMine", target="Ascend")
+    grad, norm, mine = made
+    assert [m[0] for m in made] == ["RmsNormGradCustom", "RmsNormCustom", "RmsNormMine"] and {m[3] for m in made} == {"aot"}
+    assert norm[4] is not None                                  # the gradient comes along
+    reg = norm[5]
+    assert reg["op_name"] == "RmsNormCustom" and reg["target"] == "Ascend"
+    assert [i["name"] for i in reg["inputs"]] == ["x", "gamma"] and [o["name"] for o in reg["outputs"]] == ["y"]
+    assert reg["attr"] == [{"name": "eps", "paramType": "required", "type": "float", "value": 1e-5}]
+    assert grad[5]["dtype_format"][1][-2:] == (("float16", "DefaultFormat"), ("float32", "DefaultFormat"))      # dgamma is float
+    assert mine[5]["op_name"] == "RmsNormMine" and norm[1]([4, 8], [8]) == [4, 8]
+    steps = mindspore_ascend.steps("RmsNormCustom")
+    assert "op_kernel/rms_norm_custom.cpp" in steps and "--op_host_path=op_host" in steps and "ASCEND_CUSTOM_OPP_PATH" in steps
+
+
+def test_modes_of_the_article():
+    found = {(r.mode, r.called.split("…")[-1]): r.happened for r in mindspore_modes.rows()}
+    assert sorted(found.values()) == ["RuntimeError", "TypeError", "TypeError", "ValueError", "y is right", "y is right"]
+    assert {mode for mode, _ in found} == {"AOT", "JIT", "Hybrid", "TBE"}
+
+
+@pytest.mark.skipif("ASCEND_WORKBOOK_SLOW" not in os.environ, reason="a C++ extension of MindSpore takes a minute to build: set ASCEND_WORKBOOK_SLOW=1")
+def test_extension():
+    from helpers.frameworks import mindspore_builder
+    extension, (x, gamma) = mindspore_builder.build("rms_norm", eps=1e-6), arguments()
+    assert np.array_equal(extension(x, gamma).asnumpy(), wms.op("rms_norm")(x, gamma).asnumpy())
+    assert (ms.grad(lambda x: (extension(x, gamma) * x).sum())(x).asnumpy() == extension(x, gamma).asnumpy()).all()   # only the plain x counts
+
+
+def test_text_of_the_extension():
+    from helpers.frameworks import mindspore_builder
+    text = mindspore_builder.text("rms_norm", eps=1e-6)
+    assert 'workbook_launch("' in text and "const ms::Tensor& t0, const ms::Tensor& t1" in text and 'm.def("rms_norm"' in text
