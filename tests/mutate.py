@@ -3,7 +3,7 @@
     python tests/mutate.py [--count 160] [--seed 1] [--only vec_cast.cpp] [--again] [--list] [--work FOLDER]
 
 The sample is drawn in turn from every family of mutants.toml, which also says which tests belong to which source. A faulty
-source is compiled with the flags of the runtime and linked with the other units as they are (a faulty header of the
+source is compiled with the flags of the runtime (and the bounds checks of the standard library) and linked with the other units as they are (a faulty header of the
 kernels: they alone are compiled again); the tests run in one forked process and stop at the first failure. Results are kept
 in a file: an interrupted run goes on where it stopped, --again tries survivors once more after tests were added. Faults
 that change nothing anybody can see are listed in mutants.toml with their reason. Not part of `make test`: a fault takes
@@ -109,7 +109,7 @@ class Bench:
         objects = dict(self.objects)
         for unit in units:
             objects[unit] = self.built / (unit + ".o")
-            done = self.compiler.run([*self.flags, "-w", f"-I{self.sources / 'include'}", f"-I{self.sources / 'runtime'}", "-c", self.sources / "runtime" / unit, "-o", objects[unit]])
+            done = self.compiler.run([*self.flags, "-w", "-D_GLIBCXX_ASSERTIONS", f"-I{self.sources / 'include'}", f"-I{self.sources / 'runtime'}", "-c", self.sources / "runtime" / unit, "-o", objects[unit]])
             if done.returncode:
                 return False
         # the faulty units first: of an inline function that several units hold, the first one counts

@@ -24,7 +24,7 @@ _REGISTERS = "belongs to the register-level API of Ascend 950"
 _ROWS = (
     (OTHER_CHIPS, _REGISTERS, "Atlas A2 computes on LocalTensor in UB: Add(dst, src0, src1, count) and its like in the API table.",
      "RegTensor AddrReg RegTrait RegLayout CastTrait PostLiteral LoadDist StoreDist MemType UnalignReg UnalignRegForLoad UnalignRegForStore HighLowPart SpecialPurposeReg GetSpr ClearSpr "
-     "__VEC_SCOPE__ asc_vf_call plt_b32 MicroAPI Reg VECTOR_REG __simd_vf__ DataCopyMode GatherMaskMode",
+     "__VEC_SCOPE__ asc_vf_call plt_b32 MicroAPI Reg VECTOR_REG __simd_vf__ DataCopyMode",
      "RegLayout PostLiteral LoadDist StoreDist MemType HighLowPart DataCopyMode GatherMaskMode"),
     (OTHER_CHIPS, _REGISTERS, "The mask of Atlas A2 is a register set by SetVectorMask, or the mask argument of a call.", "MaskReg MaskMergeMode MaskPattern MaskDist CreateMask UpdateMask", "MaskMergeMode MaskPattern MaskDist"),
     (OTHER_CHIPS, _REGISTERS, "PipeBarrier<PIPE_V>() orders the vector instructions of Atlas A2.", "LocalMemBar mem_bar", ""),
