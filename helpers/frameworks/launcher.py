@@ -141,6 +141,8 @@ def op_planner(op: Op, **attrs) -> Planner:
 def write(path: Path, plan: Plan, inputs: int) -> None:
     """The plan as the file that the launcher reads (launcher_plan.h), complete from its first moment on."""
     kernel, built = plan.kernel, plan.kernel.built
+    if not built.path.is_file():
+        raise WorkbookError(f"The compiled library of {kernel.name} is gone ({built.path}). A new process builds it again.")
     buffers, values, nulls = arguments.bind(kernel.signature, plan.args)
     at = {b.index: b for b in buffers}
     places = {id(a): i for i, a in enumerate(plan.arrays)}

@@ -138,8 +138,12 @@ def nodes(function: Callable, *args) -> list[str]:
     """What torch.compile makes of a function: the name of every operator in its graphs, in order."""
     found: list[str] = []
 
+    def name(target) -> str:
+        qualified = getattr(target, "_qualified_op_name", None) or getattr(getattr(target, "_schema", None), "name", None)
+        return qualified or str(getattr(target, "__name__", target))
+
     def note(graph, _):
-        found.extend(str(getattr(n.target, "__name__", n.target)) for n in graph.graph.nodes if n.op.startswith("call"))
+        found.extend(name(n.target) for n in graph.graph.nodes if n.op.startswith("call"))
         return graph.forward
 
     torch.compiler.reset()
