@@ -6,13 +6,18 @@ from helpers.course import load
 from chapters import SIZES, assert_comment, assert_rows, poisoned, problems, same_bits
 
 ladder = load("layer_norm", "ladder")
-(layer_norm,) = ladder.VERSIONS
+(layer_norm,), LONG = ladder.VERSIONS, ladder.LONG
 TYPES = pytest.mark.parametrize("dtype", [np.float16, np.float32], ids=["half", "float"])
 
 
 @pytest.fixture(scope="module")
 def kernels():
     return {dtype: ladder.compile(layer_norm, dtype) for dtype in (np.float16, np.float32)}
+
+
+@pytest.fixture(scope="module")
+def long_kernels():
+    return {dtype: ladder.compile(LONG, dtype) for dtype in (np.float16, np.float32)}
 
 
 def oracle(x, gamma, beta, eps=1e-5):
@@ -59,5 +64,37 @@ def test_late_copies_change_nothing(kernels):
     assert same_bits(*found)
 
 
-def test_the_header_comment():
-    assert_comment(layer_norm, "layer_norm")
+@TYPES
+def test_rows_longer_than_ub(kernels, long_kernels, dtype):
+    for shape, tile in (((3, 40_000), 0), ((50, 1003), 64), ((2, 129), 128), ((1, 7), 0), ((2, 64), 0)):
+        rng = np.random.default_rng(shape[1])
+        x = (rng.standard_normal(shape) * 2 + 1).astype(dtype)
+        gamma, beta = (rng.random(shape[1]).astype(dtype) for _ in range(2))
+        y = poisoned(x.size, dtype).reshape(shape)
+        run = ladder.launch(LONG, x, gamma, beta, y, kernel=long_kernels[dtype], tile=tile)
+        assert_rows(y, oracle(x, gamma, beta))
+        assert problems(run) == [], shape
+    with pytest.raises(ValueError, match="20,000 elements does not fit UB: use the kernel for long rows"):
+        ladder.launch(layer_norm, x := np.zeros((1, 20_000), dtype), x[0], x[0], x, kernel=kernels[dtype])
+
+
+def test_long_rows_far_from_zero(long_kernels):
+    """Tiles are joined by their distances from the mean: nothing is lost although mean(x * x) has no digit for the variance."""
+    x = (1000 + np.random.default_rng(3).standard_normal((2, 30_000))).astype(np.float32)
+    gamma, beta, y = np.ones(30_000, np.float32), np.zeros(30_000, np.float32), poisoned(x.size, np.float32).reshape(x.shape)
+    ladder.launch(LONG, x, gamma, beta, y, kernel=long_kernels[np.float32])
+    np.testing.assert_allclose(y, oracle(x, gamma, beta), atol=3e-4)
+    assert np.abs((x * x).mean(axis=1, dtype=np.float32) - x.mean(axis=1, dtype=np.float32) ** 2 - 1).max() > 0.02
+
+
+def test_late_copies_change_nothing_in_long_rows(long_kernels):
+    x = np.random.default_rng(4).standard_normal((3, 9000)).astype(np.float16)
+    found = [np.zeros_like(x) for _ in range(2)]
+    for y, schedule in zip(found, ("eager", "lazy")):
+        ladder.launch(LONG, x, x[0].copy(), x[1].copy(), y, kernel=long_kernels[np.float16], schedule=schedule)
+    assert same_bits(*found)
+
+
+@pytest.mark.parametrize("version", [layer_norm, LONG], ids=lambda v: v.name)
+def test_the_header_comment(version):
+    assert_comment(version, "layer_norm")
