@@ -1,0 +1,186 @@
+"""Host programs on the twin: main(), aclrt calls and kernels, built and run as a program of their own.
+
+    run = hp.run_program(Path("main.cpp"), files={"input/x.bin": x})
+    run.array("output/z.bin", np.float16)
+"""
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from .build import program as builder
+from .chips import DEFAULT, chip as find_chip
+from .errors import SEVERITIES, Finding, KernelError
+
+_OUTPUT_LIMIT = 1 << 20
+FOUND = 3                # exit status of a program in which the twin found an error
+
+
+@dataclass(repr=False)
+class ProgramRun:
+    """What a host program did: its output, its files, its ACL calls and kernel launches."""
+    exit_code: int
+    stdout: str
+    stderr: str
+    files: dict[str, bytes]                      # what it wrote, by path below its folder
+    chip: object
+    findings: list[Finding] = field(default_factory=list)
+    calls: list[dict] = field(default_factory=list)          # call, line, file, code, stream, what
+    launches: list[dict] = field(default_factory=list)       # kernel, line, blocks, stream, start_us, end_us (estimated)
+    peak_bytes: int = 0                          # device memory in use at one time
+
+    @property
+    def origin(self) -> str:
+        return f"estimate ({self.chip.name})"
+
+    def array(self, name: str, dtype) -> np.ndarray:
+        """A file that the program wrote, as numbers."""
+        if name not in self.files:
+            written = ", ".join(sorted(self.files)) or "none"
+            raise FileNotFoundError(f"The program wrote no {name}; files it wrote: {written}")
+        return np.frombuffer(self.files[name], dtype).copy()
+
+    def __repr__(self) -> str:
+        launches = len(self.launches)
+        time = sum(r["end_us"] - r["start_us"] for r in self.launches)
+        warned = sum(f.severity == "warning" for f in self.findings)
+        parts = [f"exit {self.exit_code}", f"{len(self.calls)} ACL calls", f"{launches} launch{'' if launches == 1 else 'es'}"]
+        if launches:
+            parts.append(f"{time:.2f} us of kernels {self.origin}")
+        if warned:
+            parts.append(f"{warned} warning{'' if warned == 1 else 's'}")
+        return ", ".join(parts)
+
+    def lanes(self, **options):
+        """What the host called and what ran on each stream, in the order of the calls."""
+        from .views.host_lanes import host_lanes
+        return host_lanes(self, **options)
+
+
+def run_program(program, files=None, *, args=(), chip=DEFAULT, style: str = "auto", include=(), defines=None, timeout: float = 60.0,
+                check: bool = True) -> ProgramRun:
+    """Builds and runs a whole host program on the twin.
+
+    program: a Path, the text itself, a list of Paths, or {file name: text}.
+    files: what lies in its folder when it starts, {"input/x.bin": array or bytes or Path}.
+    style: "npu" (<<<>>> and aclrt calls), "cpu" (ICPU_RUN_KF), "auto" takes what the text uses.
+    check: raise KernelError when the twin found an error; False returns the run with its findings.
+    """
+    profile = find_chip(chip)
+    executable = build_program(program, chip=profile, style=style, include=include, defines=defines)
+    with tempfile.TemporaryDirectory(prefix="program-") as folder:
+        before = _lay_out(Path(folder), files or {})
+        report = Path(folder) / ".twin-report.json"
+        run = _start(executable, Path(folder), report, [str(a) for a in args], float(timeout))
+        found = json.loads(report.read_text()) if report.exists() else {}
+        written = _collect(Path(folder), before, report)
+    result = ProgramRun(run.returncode, run.stdout, run.stderr, written, profile, _findings(found), found.get("calls", []),
+                        [_launch(r) for r in found.get("launches", [])], found.get("peak_bytes", 0))
+    if run.returncode < 0 and not any(f.severity == "error" for f in result.findings):
+        name = signal.Signals(-run.returncode).name
+        result.findings.append(Finding("CRASH", "error", None, f"The program was ended by {name}.", "Look for a null pointer or a wrong index in the host code."))
+    if check:
+        _raise(result)
+    return result
+
+
+def build_program(program, *, chip=DEFAULT, style: str = "auto", include=(), defines=None) -> Path:
+    """The executable of a host program."""
+    if style not in ("auto", builder.DEVICE, builder.CPU):
+        raise ValueError(f'style={style!r} is not "auto", "npu" or "cpu".')
+    sources = list(_sources(program))
+    return builder.build(sources, chip=find_chip(chip), style="" if style == "auto" else style, include=include, defines=defines)
+
+
+def _sources(program):
+    if isinstance(program, dict):
+        for name, text in program.items():
+            yield builder.File(name, text)
+        return
+    if isinstance(program, str):
+        if "\n" not in program and program.endswith((".cpp", ".cc", ".asc")):
+            raise ValueError(f"{program!r} is a file name: hp.run_program(Path({program!r})) reads the file")
+        yield builder.File("main.asc", program)
+        return
+    for path in [program] if isinstance(program, os.PathLike) else program:
+        path = Path(path)
+        yield builder.File(path.name, path.read_text(encoding="utf-8"), path.resolve().parent)
+
+
+def _lay_out(folder: Path, files: dict) -> dict[str, bytes]:
+    for name, content in files.items():
+        target = folder / name
+        if not target.resolve().is_relative_to(folder.resolve()):
+            raise ValueError(f"{name!r} lies outside of the program's folder.")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, os.PathLike):
+            content = Path(content).read_bytes()
+        elif isinstance(content, np.ndarray):
+            content = np.ascontiguousarray(content).tobytes()
+        target.write_bytes(content.encode() if isinstance(content, str) else bytes(content))
+    for name in ("input", "output"):             # the folders of the sample projects
+        (folder / name).mkdir(exist_ok=True)
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def _start(executable: Path, folder: Path, report: Path, args: list[str], timeout: float) -> subprocess.CompletedProcess:
+    env = {**os.environ, "TWIN_REPORT": str(report), "LC_ALL": "C"}
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = subprocess.Popen([str(executable), *args], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
+        try:
+            code = process.wait(timeout)
+        except BaseException as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            finding = Finding("TIMEOUT", "error", None, f"The program was still running after {timeout:g} s and was stopped.", "Look for a loop without end in host or kernel; timeout=… gives it longer.")
+            raise KernelError("The program did not come to its end.", [finding]) from None
+        return subprocess.CompletedProcess([str(executable)], code, _text(out), _text(err))
+
+
+def _text(file) -> str:
+    file.seek(0)
+    return file.read(_OUTPUT_LIMIT).decode(errors="replace")
+
+
+def _collect(folder: Path, before: dict[str, bytes], report: Path) -> dict[str, bytes]:
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.is_file() and path != report:
+            data = path.read_bytes()
+            if before.get(name) != data:
+                found[name] = data
+    return found
+
+
+def _findings(report: dict) -> list[Finding]:
+    return [Finding(f["code"], SEVERITIES[f["severity"]], f["line"] or None, f["message"], f["hint"], count=f["count"], source=f["source"],
+                    file=f["file"].rsplit("/", 1)[-1]) for f in report.get("findings", [])]
+
+
+def _launch(row: dict) -> dict:
+    return {"kernel": row["kernel"], "line": row["line"], "file": row["file"], "blocks": row["blocks"], "stream": row["stream"],
+            "start_us": row["start_ns"] / 1e3, "end_us": row["end_ns"] / 1e3, "failed": bool(row["failed"])}
+
+
+def _raise(run: ProgramRun) -> None:
+    errors = [f for f in run.findings if f.severity == "error"]
+    if errors:
+        error = KernelError(f"The program has {len(errors)} error{'' if len(errors) == 1 else 's'}.", sorted(run.findings, key=lambda f: -SEVERITIES.index(f.severity)))
+        error.stdout, error.run = run.stdout, run
+        raise error
+    if run.exit_code:
+        last = (run.stderr.strip() or run.stdout.strip()).splitlines()[-1:] or [""]
+        finding = Finding("HOST_ARGUMENT", "error", None, f"The program ended with status {run.exit_code}." + (f" Its last line: {last[0]}" if last[0] else ""), "Status 0 means success; check=False returns the run as it is.")
+        error = KernelError("The program says that it failed.", [finding])
+        error.stdout, error.run = run.stdout, run
+        raise error

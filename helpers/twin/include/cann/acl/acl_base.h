@@ -1,0 +1,3 @@
+// Forwards to the ACL subset.
+#pragma once
+#include "acl.h"
