@@ -5,7 +5,7 @@
     kernel[8](x, y, tiling)
 
 Shapes are those of the C++ host functions: softmax (…, M, K), RmsNorm (B, S, H), LayerNorm (B, S, H) or (A, R), GroupNorm
-(N, C, H, W). The numbers come from the library that the kernels run on, so both sides agree.
+(N, C, H, W). Matrix multiplication has classes, as in CANN: hp.host.MultiCoreMatmulTiling (matmul.py). The numbers come from the library that the kernels run on, so both sides agree.
 """
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ import difflib
 
 from . import activation, math, norm, softmax
 from .common import Api, HostError, TmpSize
+from .matmul import BatchMatmulTiling, MatmulApiTiling, MultiCoreMatmulTiling, matmul_tiling
 
 # name of the API -> what is known about it
 APIS: dict[str, Api] = {**activation.APIS, **math.APIS, **softmax.APIS, **norm.APIS}
 
-__all__ = ["APIS", "HostError", "TmpSize", "tiling", "tmp_size"]
+__all__ = ["APIS", "BatchMatmulTiling", "HostError", "MatmulApiTiling", "MultiCoreMatmulTiling", "TmpSize", "matmul_tiling", "tiling", "tmp_size"]
 
 
 def _find(api: str) -> Api:

@@ -67,6 +67,7 @@
 #include "twin/adv_transform.h"
 #include "twin/adv_filter.h"
 #include "twin/adv_quant.h"
+#include "twin/adv_matmul_tiling.h"
 #include "twin/adv_absent.h"
 
 #include "twin/scalar.h"

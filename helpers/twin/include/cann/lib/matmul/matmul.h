@@ -1,0 +1,3 @@
+// Forwards to the one header of the programming interface.
+#pragma once
+#include "../../../kernel_operator.h"
