@@ -107,7 +107,7 @@ def custom(kernel, infer_shape: Callable, infer_dtype: Callable, bprop: Callable
 
     # MindSpore remembers the result of infer_shape by the path of the library: another function, another path.
     identity = "\0".join([*(str(k.built.path) for k in kernels.values()), *map(_code, (tiling, blocks, infer_shape, infer_dtype))])
-    return ms.ops.Custom(library(name, inputs, outputs, identity, planner), infer_shape, infer_dtype, "aot", bprop)
+    return ms.ops.Custom(library(name, inputs, outputs, identity, planner), _whole_shapes(infer_shape), infer_dtype, "aot", bprop)
 
 
 def op(name: str, *, target: str = "auto", gradient: bool = True, **attrs):
@@ -127,18 +127,23 @@ def op(name: str, *, target: str = "auto", gradient: bool = True, **attrs):
                          shape, dtype, "aot", bprop)
 
 
+def text(name: str, inputs: int, outputs: int, plans) -> str:
+    """The C++ of such a library."""
+    return _TEXT.format(name=name, inputs=inputs, outputs=outputs, plans=plans)
+
+
 def library(name: str, inputs: int, outputs: int, identity: str, planner: launcher.Planner) -> str:
     """"path.so:name" of a library whose function launches what the planner plans. New content has a new path:
     MindSpore keeps what it has loaded from an old one."""
     plans = launcher.plans_for(name, identity, planner)
-    text, compiler, base = _TEXT.format(name=name, inputs=inputs, outputs=outputs, plans=plans), find(), launcher.library()
+    source, compiler, base = text(name, inputs, outputs, plans), find(), launcher.library()
 
     def make(scratch):
-        (scratch / f"{name}.cc").write_text(text)
+        (scratch / f"{name}.cc").write_text(source)
         done = compiler.run([*FLAGS, f"-I{launcher.HERE}", scratch / f"{name}.cc", base, "-o", scratch / f"{name}.so"])
         if done.returncode:
             raise SetupError(f"The library of {name} did not compile with {compiler}.\n{done.stdout[-2000:]}")
-    entry = Cache().build(key("mindspore", text, str(base), "\0".join(FLAGS), compiler.identity), "mindspore", make, name)
+    entry = Cache().build(key("mindspore", source, str(base), "\0".join(FLAGS), compiler.identity), "mindspore", make, name)
     return f"{entry / (name + '.so')}:{name}"
 
 
@@ -186,6 +191,20 @@ def _more(f: Finding, text: str) -> Finding:
 
 
 # ---- small things
+def _whole_shapes(infer_shape):
+    """infer_shape with a look at what it returns: MindSpore takes 5.0 for a size and stumbles over it much later."""
+    def shape(*shapes):
+        out = infer_shape(*shapes)
+        for one in out if isinstance(out, tuple) else (out,):
+            if not isinstance(one, (list, tuple)):
+                raise TypeError(f"infer_shape returns a list of sizes for an output, or a tuple of such lists; it returned {one!r}.")
+            for size in one:
+                if not isinstance(size, (int, np.integer)):
+                    raise TypeError(f"infer_shape returned {list(one)}: {size!r} is a {type(size).__name__}, and sizes are whole numbers. Divide with //.")
+        return out
+    return shape
+
+
 def _infer_functions(found: Op):
     """infer_shape and infer_dtype of an operator of the catalogue, with as many parameters as it has inputs."""
     def shape(*shapes):

@@ -8,6 +8,7 @@ ub_plan         the same as a plan, before anything runs
 hot_lines       cycles beside every line of the kernel
 roofline        operations per byte under the roofs of the chip
 sweep           sweep(fn, values) and plot_sweep
+lines           curves over steps, such as a loss
 compare         two runs: bytes, instructions, cycles, and where they part
 bars            a ladder of versions beside published times
 memory          the way of the bytes through the chip; which UB bank groups operands share
