@@ -20,12 +20,13 @@ from .errors import CheckError, CompileError, Finding, KernelError, SetupError, 
 from .expect import expect_error
 from .kernel import Kernel, compile
 from .npu.codes import acl_error
+from .program import run_program
 from .run import Run
 from .tiling import tiling_struct
 from .ubsim import ubsim
 
 __version__ = "0.1.0"
 __all__ = ["CheckError", "CompileError", "Finding", "Kernel", "KernelError", "Run", "SetupError", "WorkbookError", "acl_error", "check", "chip",
-           "chips", "compare", "compile", "doctor", "expect_error", "explain", "host", "tiling_struct", "ubsim", "workspace"]
+           "chips", "compare", "compile", "doctor", "expect_error", "explain", "host", "run_program", "tiling_struct", "ubsim", "workspace"]
 
 magic.register()

@@ -153,22 +153,77 @@ BOTH = {"add_custom.cpp": KERNEL + textwrap.dedent(r'''
         + host("add_custom_do(8, stream, x, y, z, total);") + "#endif\n"}
 
 
-def misuse(body: str, before: str = "", end: str = "aclrtFree(x); aclrtFree(z); aclrtDestroyStream(stream); aclrtResetDevice(0); aclFinalize();") -> str:
-    """A short program around one mistake: x and z of 1024 half on the device, `host` beside them."""
-    return KERNEL + INCLUDES + before + textwrap.dedent(r'''
-        int main() {
+# One program, one mistake for each number on its command line: the text is built once.
+MISTAKES = {
+    "free_twice": "aclrtFree(x);\naclrtFree(x);  // HERE\nx = nullptr;",
+    "copy_past_the_end": "aclrtMemcpy(host, 4096, z, 3000, ACL_MEMCPY_DEVICE_TO_HOST);  // HERE",
+    "room_too_small": "aclrtMemcpy(x, 100, host, 200, ACL_MEMCPY_HOST_TO_DEVICE);  // HERE",
+    "copy_from_freed": "aclrtFree(x);\naclrtMemcpy(host, bytes, x, bytes, ACL_MEMCPY_DEVICE_TO_HOST);  // HERE\nx = nullptr;",
+    "launch_on_freed": "aclrtFree(x);\nadd_custom<<<1, nullptr, stream>>>(x, x, z, 1024);  // HERE\nx = nullptr;",
+    "read_before_sync": "add_custom<<<1, nullptr, stream>>>(x, x, z, 1024);\naclrtMemcpy(host, bytes, z, bytes, ACL_MEMCPY_DEVICE_TO_HOST);  // HERE\n"
+                        "std::printf(\"read %u\\n\", ((uint16_t*)host)[0]);\naclrtSynchronizeStream(stream);\naclrtMemcpy(host, bytes, z, bytes, ACL_MEMCPY_DEVICE_TO_HOST);\n"
+                        "std::printf(\"then %u\\n\", ((uint16_t*)host)[0]);",
+    "wrong_kind": "aclrtMemcpy(z, bytes, x, bytes, ACL_MEMCPY_HOST_TO_DEVICE);  // HERE",
+    "host_freed_as_device": "void* p;\naclrtMallocHost(&p, 64);\naclrtFree(p);  // HERE\naclrtFreeHost(p);",
+    "malloc_of_nothing": "void* p;\naclrtMalloc(&p, 0, ACL_MEM_MALLOC_HUGE_FIRST);  // HERE",
+    "host_reads_device": "std::printf(\"%d\\n\", x[3]);",
+    "host_pointer_to_kernel": "add_custom<<<1, nullptr, stream>>>(host, x, z, 1024);  // HERE",
+    "no_blocks": "add_custom<<<0, nullptr, stream>>>(x, x, z, 1024);  // HERE",
+    "free_while_queued": "add_custom<<<1, nullptr, stream>>>(x, x, z, 1024);\naclrtFree(x);  // HERE\nx = nullptr;\naclrtSynchronizeStream(stream);",
+    "init_twice": "aclInit(nullptr);  // HERE",
+    "wrong_device": "aclrtSetDevice(7);  // HERE",
+    "events_turned_around": "aclrtEvent a, b;\naclrtCreateEvent(&a);\naclrtCreateEvent(&b);\naclrtRecordEvent(a, stream);\nadd_custom<<<1, nullptr, stream>>>(x, x, z, 1024);\n"
+                            "aclrtRecordEvent(b, stream);\naclrtSynchronizeStream(stream);\nfloat ms;\naclrtEventElapsedTime(&ms, b, a);  // HERE\naclrtDestroyEvent(a);\naclrtDestroyEvent(b);",
+    "event_not_reached": "aclrtEvent a, b;\naclrtCreateEvent(&a);\naclrtCreateEvent(&b);\naclrtRecordEvent(a, stream);\naclrtRecordEvent(b, stream);\nfloat ms;\n"
+                         "aclrtEventElapsedTime(&ms, a, b);  // HERE\naclrtSynchronizeStream(stream);\naclrtDestroyEvent(a);\naclrtDestroyEvent(b);",
+    "destroyed_stream": "aclrtStream other;\naclrtCreateStream(&other);\naclrtDestroyStream(other);\nadd_custom<<<1, nullptr, other>>>(x, x, z, 1024);  // HERE",
+    "too_much_memory": "void* p;\naclrtMalloc(&p, size_t(100) << 30, ACL_MEM_MALLOC_HUGE_FIRST);  // HERE",
+    "kernel_out_of_bounds": "add_custom<<<1, nullptr, stream>>>(x, x, z, 2048);  // LAUNCH\nstd::printf(\"sync %d\\n\", aclrtSynchronizeStream(stream));",
+    "raw_overrun": "overrun<<<1, nullptr, stream>>>(z);  // HERE\naclrtSynchronizeStream(stream);",
+    "raw_far_away": "far_away<<<1, nullptr, stream>>>(z);\naclrtSynchronizeStream(stream);",
+    # warnings
+    "nobody_wrote": "aclrtMemcpy(host, bytes, z, bytes, ACL_MEMCPY_DEVICE_TO_HOST);  // HERE",
+    "leak": "void* p;\naclrtMalloc(&p, 24576, ACL_MEM_MALLOC_HUGE_FIRST);  // HERE",
+    "destroy_while_queued": "aclrtStream other;\naclrtCreateStream(&other);\nadd_custom<<<1, nullptr, other>>>(x, x, z, 1024);\naclrtDestroyStream(other);  // HERE",
+    "never_synchronised": "add_custom<<<1, nullptr, stream>>>(x, x, z, 1024);  // HERE\nreturn 0;",
+    # nothing wrong
+    "clean": "aclrtEvent a, b;\naclrtCreateEvent(&a);\naclrtCreateEvent(&b);\naclrtRecordEvent(a, stream);\nadd_custom<<<1, nullptr, stream>>>(x, x, z, 1024);\n"
+             "add_custom<<<1, nullptr, stream>>>(z, x, z, 1024);\naclrtRecordEvent(b, stream);\naclrtMemcpyAsync(host, bytes, z, bytes, ACL_MEMCPY_DEVICE_TO_HOST, stream);\n"
+             "aclrtSynchronizeStream(stream);\nfloat ms;\naclrtEventElapsedTime(&ms, a, b);\nstd::printf(\"ms %.6f first %u\\n\", ms, ((uint16_t*)host)[0]);\n"
+             "aclrtDestroyEvent(a);\naclrtDestroyEvent(b);",
+}
+
+_RAW = textwrap.dedent(r'''
+    extern "C" __global__ __aicore__ void overrun(GM_ADDR z) { z[2048] = 1; }
+    extern "C" __global__ __aicore__ void far_away(GM_ADDR z) { z[1 << 16] = 1; }
+    ''')
+
+
+def mistakes() -> str:
+    cases = "".join(f"    if (what == \"{name}\") {{\n{textwrap.indent(body, '        ')}\n    }}\n" for name, body in MISTAKES.items())
+    return KERNEL + _RAW + "#include <string>\n" + INCLUDES + textwrap.dedent(r'''
+        int main(int argc, char** argv) {
+            const std::string what = argc > 1 ? argv[1] : "";
+            if (what == "no_init") { void* p; aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST); return 0; }
             aclInit(nullptr);
+            if (what == "no_device") { void* p; aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST); return 0; }
             aclrtSetDevice(0);
             aclrtStream stream;
             aclrtCreateStream(&stream);
             const size_t bytes = 2048;
             static uint8_t host[4096];
+            for (int i = 0; i < 1024; ++i) ((uint16_t*)host)[i] = 0x3C00;  // 1.0
             uint8_t *x, *z;
             aclrtMalloc((void**)&x, bytes, ACL_MEM_MALLOC_HUGE_FIRST);
             aclrtMalloc((void**)&z, bytes, ACL_MEM_MALLOC_HUGE_FIRST);
             aclrtMemcpy(x, bytes, host, bytes, ACL_MEMCPY_HOST_TO_DEVICE);
-        BODY
-        END
+            if (what == "read_before_sync") aclrtMemset(z, bytes, 0, bytes);
+        CASES
+            if (x) aclrtFree(x);
+            aclrtFree(z);
+            aclrtDestroyStream(stream);
+            aclrtResetDevice(0);
+            aclFinalize();
             return 0;
         }
-        ''').replace("BODY", textwrap.indent(body, "    ")).replace("END", "    " + end)
+        ''').replace("CASES\n", cases)

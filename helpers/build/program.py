@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CompileError, Finding
-from . import diagnose, lint, runtime, source, twin
+from . import diagnose, runtime, source, twin
 from .cache import Cache, key
 from .compile import _core_side, _headline, _macro_lines, _number, _prefix, _run, _with_default_tiling, arch_flags
 from .compiler import Compiler, find
@@ -91,10 +91,7 @@ def _unit(f: File, style: str, arch: int, macros: dict, chip, include) -> Unit:
     search = tuple(Path(p).resolve() for p in ([f.folder] if f.folder else []) + list(include))
     found = source.scan(_with_default_tiling(text, "", macros, search), (), macros, arch)
     kernels = _with_body(found, text, macros)
-    if kernels:
-        errors = [x for x in lint.check(text, 1, macros) if x.severity == "error"]
-        if errors:
-            raise CompileError(_headline(f.label, errors), errors[:diagnose.SHOWN])
+    kernels += [e for included in _included_kernels(text, search, style, arch, macros) for e in included if e.name not in {k.name for k in kernels}]
     compiled = found.text.replace("twin::host_launch(", "twin::program::launch(")
     label = source._escape(f.label)
     parts = [_core_side(found, text) if kernels else "", f'#line 1 "{label}"', compiled]
@@ -108,7 +105,10 @@ def _unit(f: File, style: str, arch: int, macros: dict, chip, include) -> Unit:
         for e in kernels:
             if "<" in e.name or "::" in e.expression or style == CPU:
                 continue
-            values = parameters(text, e, macros)
+            try:
+                values = parameters(text, e, macros)
+            except ValueError:                 # of an included file: launched with <<<>>> only
+                continue
             declared = ", ".join(["uint32_t blockDim", "aclrtStream stream", *(f"{'void*' if p.pointer else p.type} {p.name}" for p in values)])
             headers[f"aclrtlaunch_{e.name}.h"] = f'#pragma once\nextern "C" uint32_t aclrtlaunch_{e.name}({declared});\n'
             passed = ", ".join(f"static_cast<{p.type}>({p.name})" if p.pointer else p.name for p in values)
@@ -131,6 +131,18 @@ def _with_body(found: source.Scan, text: str, macros: dict) -> list[source.Entry
     code = active(blank(text), {**source.KNOWN, **macros})
     bodies = {t.name for t in source._functions(code) if t.body[1] > 0}
     return [e for e in found.entries if e.name.split("<")[0].strip() in bodies]
+
+
+def _included_kernels(text: str, search: tuple[Path, ...], style: str, arch: int, macros: dict):
+    """A host file may include the kernel's file: its kernels belong to this unit."""
+    for name in re.findall(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', text, re.M):
+        path = next((p / name for p in search if (p / name).is_file()), None)
+        if path is None:
+            continue
+        inner = path.read_text(encoding="utf-8", errors="replace")
+        if re.search(r"\b__global__\b", blank(inner)):
+            inner = without_cpu_branches(inner) if style == DEVICE else inner
+            yield _with_body(source.scan(inner, (), macros, arch), inner, macros)
 
 
 def _literal(text: str) -> str:

@@ -1,4 +1,5 @@
 // Kernels of a host program: queued with their arguments, run on the twin when the stream is waited for.
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -141,7 +142,10 @@ static aclError execute(Call1& c, Stream* stream) {
         if (e.params[i].kind) continue;
         void* p;
         memcpy(&p, c.values[i].data(), sizeof p);
-        if (Allocation* a = find(p)) { if (!names[i].empty()) a->name = names[i]; passed.push_back(a); }
+        Allocation* a = find(p);
+        if (!a || std::find(passed.begin(), passed.end(), a) != passed.end()) continue;     // passed twice: its first name
+        if (!names[i].empty()) a->name = names[i];
+        passed.push_back(a);
     }
     spec.args = args.data();
     for (auto& [p, a] : world().memory)

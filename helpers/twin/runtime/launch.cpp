@@ -31,6 +31,7 @@ enum KernelType { kAivOnly, kAicOnly, kMixAiv10, kMixAic10, kMixAic11, kMixAic12
 int64_t task_ratio() { return g->spec.kernel_type == kMixAic12 && on(CoreKind::AIV) ? 2 : 1; }
 
 void print_text(const std::string& s) {
+    if (!g) { fputs(s.c_str(), stdout); return; }          // host code of a program, between its launches
     constexpr size_t limit = 1u << 20;
     if (g->text.size() + s.size() > limit) {
         if (!g->text_cut) g->text += "\n… output cut here: a kernel may print 1 MB per launch\n";
