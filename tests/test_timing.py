@@ -369,6 +369,15 @@ def test_blocks_beyond_the_cores_run_in_waves(time_of):
     assert ends == pytest.approx([1000, 2000, 1000 + 500 + 3000, 2000 + 500 + 4000, 4500 + 500 + 5000])
 
 
+def test_the_core_that_is_free_first_gets_the_next_block(time_of):
+    lengths = [1, 5, 1, 1, 1]                                  # us: the second core is busy while the first takes three more
+    lines = [line for block, us in enumerate(lengths) for line in (p.core(block=block, wave=block // 2), p.vector(0, 1850 * us))]
+    assert time_of(lines)["core_end_ns"] == pytest.approx([1000, 5000, 2500, 4000, 5500])
+    mixed = [line for block, us in enumerate(lengths) for kind in (1, 0)      # an AI core is free when its last core has ended
+             for line in (p.core(kind, block=block, wave=block // 2), p.vector(0, 1850 * us if kind == 0 else 185))]
+    assert time_of(mixed)["core_end_ns"][1::2] == pytest.approx([1000, 5000, 2500, 4000, 5500])
+
+
 def test_a_wait_for_ever_ends_the_estimate_with_a_note(time_of):
     run = time_of([p.core(), p.vector(22, 10), f"wait S {p.MTE2_S} 0", p.vector(22, 10)])
     assert run["core_end_ns"][0] == pytest.approx(32 / 1.85)

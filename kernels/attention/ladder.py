@@ -11,16 +11,18 @@ from pathlib import Path
 import numpy as np
 
 import helpers as hp
-from helpers.course import Version
+from helpers.course import Version, load
 
 HERE = Path(__file__).parent
 SHAPE = (1, 8, 2048, 128)        # of the published story: batch, heads, queries and keys, dim
-UB = 196_608
-LANES = 64                       # float in a repeat
+plans = load("attention", "plans")      # how the work is cut
 
 VERSIONS = [
     Version("v1", "vector only, whole rows of scores", HERE / "v1_whole_rows.cpp", 48, 64),
-    Version("v2", "online softmax, key by key block", HERE / "v2_online.cpp", 48, 64),
+    Version("v2", "online softmax, block by block", HERE / "v2_online.cpp", 48, 64),
+    Version("v3", "cube and vector cores take turns", HERE / "v3_cube.cpp", 24, 128),
+    Version("v4", "two slots: both work at once", HERE / "v4_pipeline.cpp", 24, 128),
+    Version("v5", "tiles of queries on all cores", HERE / "v5_planned.cpp", 24, 128),
 ]
 
 
@@ -52,55 +54,6 @@ def hide(queries: int, keys: int, mask=None, causal=False):
     return hidden
 
 
-def padded(n: int, to: int = LANES) -> int:
-    return -(-n // to) * to
-
-
-def key_bytes(version: Version, dim: int, itemsize: int) -> int:
-    """UB that one more key of a block takes: two buffers for k (and for v), a row of float, a row of products, its number."""
-    return padded(dim) * ((2 if version.name == "v1" else 4) * itemsize + 4 + 4) + 32
-
-
-def ub_bytes(version: Version, rows: int, block: int, keys: int, dim: int, itemsize: int, masked: bool) -> int:
-    """UB that a task takes, buffer by buffer as Init asks for them."""
-    pitch, width = padded(dim), padded(keys if version.name == "v1" else block)
-    parts, groups = width // LANES, -(-rows // 8)
-    per_row = pitch * (2 * itemsize + 4 + 4) + width * 4 + (parts - parts // 2) * LANES * 4
-    lanes = padded(rows * width, 128)
-    mask = lanes + lanes * 2 + padded(lanes // 8, 32) if masked else 0
-    return rows * per_row + block * key_bytes(version, dim, itemsize) + groups * (64 + (512 if version.name == "v1" else 1280)) + mask
-
-
-def key_block(version: Version, dim: int, itemsize: int) -> int:
-    """Keys moved at once: as many as take two thirds of UB, at most those of the version."""
-    block = min(version.tile, 131_072 // key_bytes(version, dim, itemsize) // 8 * 8)
-    if block < 8:
-        raise ValueError(f"{version.name}: eight rows of k with dim {dim} do not fit UB.")
-    return block
-
-
-def task_rows(version: Version, block: int, keys: int, queries: int, heads: int, dim: int, itemsize: int, masked: bool) -> int:
-    """Queries of a task: as many as fit UB (at most 64), but no more than leaves a task for every block."""
-    most = max(1, min(64, queries, -(-heads * queries // version.blocks)))
-    rows = next((r for r in range(most, 0, -1) if ub_bytes(version, r, block, keys, dim, itemsize, masked) <= UB - 8192), 0)
-    if rows < 1:
-        raise ValueError(f"{version.name}: a row of {keys:,} scores with dim {dim} does not fit UB.")
-    return rows
-
-
-def tiling(version: Version, q, k, mask=None, causal=False, scale=None, rows: int = 0, block: int = 0):
-    """The tiling struct of a version, as the host code of an operator computes it."""
-    batch, heads, queries, dim = q.shape
-    kv_heads, keys = k.shape[1:3]
-    if keys < 1 or heads % kv_heads:
-        raise ValueError(f"{heads} heads of q and {kv_heads} of k with {keys} keys: heads must be a multiple of kv heads, and there must be a key.")
-    block = block or key_block(version, dim, q.itemsize)
-    rows = rows or task_rows(version, block, keys, queries, batch * heads, dim, q.itemsize, mask is not None)
-    return hp.tiling_struct(version.path, "AttentionTiling")(
-        batch=batch, heads=heads, kvHeads=kv_heads, queries=queries, keys=keys, dim=dim, causal=int(causal), hasMask=int(mask is not None),
-        maskPerBatch=int(mask is not None and mask.ndim == 3), rows=rows, block=block, scale=dim ** -0.5 if scale is None else scale)
-
-
 def kind(dtype) -> str:
     return {2: "half", 4: "float"}[np.dtype(dtype).itemsize] if np.dtype(dtype).kind == "f" else "bf16"
 
@@ -109,6 +62,31 @@ def compile(version: Version, dtype=np.float16, **options) -> hp.Kernel:
     return hp.compile(version.path, name=f"attention_{kind(dtype)}", **options)
 
 
-def launch(version: Version, q, k, v, o, mask=None, causal=False, scale=None, *, rows: int = 0, block: int = 0, kernel=None, blocks: int = 0, **options) -> hp.Run:
-    kernel = kernel or compile(version, q.dtype)
-    return kernel.launch(blocks or version.blocks, (q, k, v, mask, o, tiling(version, q, k, mask, causal, scale, rows, block)), **options)
+def tiling(version: Version, q, k, mask=None, causal=False, scale=None, p=None, *, rows: int = 0, block: int = 0):
+    """The tiling struct of a version, as the host code of an operator computes it."""
+    batch, heads, queries, dim = q.shape
+    kv_heads, keys = k.shape[1:3]
+    if keys < 1 or heads % kv_heads:
+        raise ValueError(f"{heads} heads of q and {kv_heads} of k with {keys} keys: heads must be a multiple of kv heads, and there must be a key.")
+    plan = plans.vector if version.name in ("v1", "v2") else plans.cube
+    numbers = plan(version, batch * heads, queries, keys, dim, q.itemsize, mask is not None, p is not None, rows, block)
+    return hp.tiling_struct(version.path, "AttentionTiling")(
+        batch=batch, heads=heads, kvHeads=kv_heads, queries=queries, keys=keys, dim=dim, causal=int(causal), hasMask=int(mask is not None),
+        maskPerBatch=int(mask is not None and mask.ndim == 3), scale=dim ** -0.5 if scale is None else scale, **numbers)
+
+
+def launch(version: Version, q, k, v, o, mask=None, causal=False, scale=None, p=None, *, rows: int = 0, block: int = 0,
+           kernel=None, blocks: int = 0, schedule: str = "work", **options) -> hp.Run:
+    """p, for the versions with the cube: the probabilities [batch, heads, queries, keys] as a second output. schedule: of v5."""
+    kernel, blocks = kernel or compile(version, q.dtype), blocks or version.blocks
+    numbers = tiling(version, q, k, mask, causal, scale, p, rows=rows, block=block)
+    if version.name in ("v1", "v2"):
+        return kernel.launch(blocks, (q, k, v, mask, o, numbers), **options)
+    if kind(q.dtype) == "float":
+        raise ValueError(f"{version.name}: the cube takes half and bfloat16 here; v2 takes float32.")
+    more = ()
+    if version.name == "v5":
+        deal = plans.deal(numbers, blocks, schedule)
+        blocks, more = len(deal), (plans.as_array(deal),)
+    work = hp.workspace(blocks * plans.workspace_bytes(version, numbers, q.itemsize))
+    return kernel.launch(blocks, (q, k, v, mask, o, p, work, *more, numbers), **options)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <queue>
 #include <set>
@@ -54,7 +55,10 @@ private:
     std::deque<int> ready_;                                                // cores that have news
     std::priority_queue<Begin, std::vector<Begin>, std::greater<Begin>> begins_;
     std::unordered_map<uint64_t, int> readers_;                            // copies in flight by their first line
-    std::vector<std::vector<int>> before_, after_;                         // cores of the wave before and after, same place
+    std::vector<std::vector<int>> blocks_;                                 // the cores of each block, in the order in which blocks start
+    std::vector<size_t> block_of_;                                         // of each core
+    size_t next_block_ = 0;
+    std::priority_queue<double, std::vector<double>, std::greater<double>> free_;   // when a physical core has become free
     std::map<std::tuple<int, int, int, int>, Meeting> meetings_;           // mode, kind, group, flag
     std::vector<int> sync_count_[2];
     std::map<std::pair<int, int>, Sync> syncs_;                            // kind of sync, its number
@@ -67,6 +71,7 @@ private:
     static uint64_t line_of(const CopyCost& c) { return c.gm / 512; }
     void find_waves();
     void count_syncs();
+    void start_block(double time);
     void start_first_wave();
     void serve();
     void begin_together();
@@ -88,39 +93,35 @@ private:
     void ended(CoreTimer& c) override;
 };
 
-// ===== Waves: block n + cores starts where block n was
+// ===== Waves: a physical core that has become free gets the next block
 void Machine::find_waves() {
-    before_.resize(cores_.size());
-    after_.resize(cores_.size());
     bool mixed = false;
     for (const CoreTrace& t : trace_.cores) mixed = mixed || t.kind != trace_.cores[0].kind;
-    // The place of a core in its wave: by AI core when cube and vector cores work together, else by itself.
-    std::map<int, std::map<int, int>> place;             // wave -> group or core -> place
-    for (const CoreTrace& t : trace_.cores) place[t.wave].emplace(mixed ? t.group : t.core, 0);
-    for (auto& [wave, members] : place) { int n = 0; for (auto& m : members) m.second = n++; }
-    std::map<std::pair<int, int>, std::vector<int>> at;  // wave, place -> cores
-    auto place_of = [&](const CoreTrace& t) { return place[t.wave][mixed ? t.group : t.core]; };
-    for (auto& c : cores_) at[{c->trace.wave, place_of(c->trace)}].push_back(c->index);
-    for (auto& c : cores_) {
-        auto it = at.find({c->trace.wave - 1, place_of(c->trace)});
-        if (it == at.end()) continue;
-        before_[size_t(c->index)] = it->second;
-        for (int b : it->second) after_[size_t(b)].push_back(c->index);
+    // The cores of an AI core come and go together when cube and vector cores work together.
+    std::map<int, std::vector<int>> members;
+    for (auto& c : cores_) members[mixed ? c->trace.group : c->trace.core].push_back(c->index);
+    block_of_.resize(cores_.size());
+    for (auto& [key, cores] : members) {
+        for (int i : cores) block_of_[size_t(i)] = blocks_.size();
+        blocks_.push_back(std::move(cores));
     }
+}
+
+void Machine::start_block(double time) {
+    for (int i : blocks_[next_block_++]) { cores_[size_t(i)]->start(time); ready_.push_back(i); }
 }
 
 void Machine::start_first_wave() {
-    for (auto& c : cores_)
-        if (before_[size_t(c->index)].empty()) { c->start(0); ready_.push_back(c->index); }
+    while (next_block_ < blocks_.size() && cores_[size_t(blocks_[next_block_][0])]->trace.wave == 0) start_block(0);
 }
 
 void Machine::ended(CoreTimer& c) {
-    for (int i : after_[size_t(c.index)]) {
-        double time = 0;
-        bool all = true;
-        for (int b : before_[size_t(i)]) { all = all && cores_[size_t(b)]->done; time = std::max(time, cores_[size_t(b)]->end); }
-        if (all && !cores_[size_t(i)]->started) { cores_[size_t(i)]->start(time + costs_.wave); ready_.push_back(i); }
+    double time = 0;
+    for (int i : blocks_[block_of_[size_t(c.index)]]) {
+        if (!cores_[size_t(i)]->done) return;
+        time = std::max(time, cores_[size_t(i)]->end);
     }
+    free_.push(time);
 }
 
 // ===== Between cores
@@ -235,6 +236,14 @@ Timing Machine::run() {
     start_first_wave();
     for (serve();; serve()) {
         const double end = fluid_.empty() ? -1 : fluid_.next();
+        constexpr double never = std::numeric_limits<double>::infinity();
+        const double next = std::min(fluid_.empty() ? never : end, begins_.empty() ? never : begins_.top().time);
+        if (next_block_ < blocks_.size() && !free_.empty() && free_.top() <= next) {   // nothing earlier can free another core
+            const double freed = free_.top();
+            free_.pop();
+            start_block(freed + costs_.wave);
+            continue;
+        }
         if (!begins_.empty() && (fluid_.empty() || begins_.top().time <= end)) begin_together();
         else if (!fluid_.empty()) { fluid_.advance(end); end_together(); }
         else break;
