@@ -28,11 +28,11 @@ PARAMS = (
 )
 
 
-def move(cases: tuple[str, ...], op: int, x, y, z, *p, lo=0, hi=0, checks="full"):
+def move(cases: tuple[str, ...], op: int, x, y, z, *p, lo=0, hi=0, checks="full", globals=""):
     """Runs case `op` (statements on a, b, d, tmp, mask, lo, p0..p5); y and z are read before and written after. Returns the Run."""
     text = "\n".join(f"        case {i}: {{ {c}; break; }}" for i, c in enumerate(cases))
     types = f"using T = {CTYPE[x.dtype.name]};\nusing U = {CTYPE[y.dtype.name]};\n"
-    k = compiled(types + entry(BODY.replace("CASES", text), PARAMS))
+    k = compiled(globals + types + entry(BODY.replace("CASES", text), PARAMS))
     p = [int(v) for v in p] + [0] * (6 - len(p))
     sizes = [v.size for v in (x, y, z)] + [room(v.size, v.itemsize) for v in (x, y, z)]
     return k.launch(1, (x, y, z, op, *sizes, lo, hi, *p), checks=checks)
