@@ -41,7 +41,7 @@ class Run:
     notes: list[str] = field(default_factory=list)
     stdout: str = ""
     samples_us: np.ndarray = field(default_factory=lambda: np.empty(0))               # measured launches, one each
-    runner_bytes: int = 0                      # memory of the runner process beyond the arrays (its peak)
+    runner_bytes: int = 0                      # memory of the runner process beyond the arrays (its peak); 0 for small launches
 
     @property
     def cycles(self) -> int:

@@ -40,6 +40,7 @@ namespace twin {
 namespace {
 constexpr uint64_t kOwnMemory = 512ull << 20;   // address space of the twin itself, on top of the kernel's share
 constexpr int kIdleSeconds = 20;
+constexpr uint64_t kWorthMeasuring = 8u << 20;  // bytes of arrays: reading the own memory use takes as long as a tiny kernel
 
 KernelLibrary& library() {
     static KernelLibrary l;
@@ -142,8 +143,13 @@ void release(Extra& x) {
         if (!m.used) continue;
         m.used = false;
         x.mapped_bytes += m.bytes;
-        if (!m.keep) { unmap_array(m); m.id = -1; }
     }
+}
+
+// After the answer: giving pages back takes longer than a short kernel.
+void unmap_unused() {
+    for (Mapping& m : arrays().maps)
+        if (m.base && !m.keep) { unmap_array(m); m.id = -1; }
 }
 
 std::vector<int> written_maps(const Request& q) {
@@ -209,7 +215,7 @@ bool serve(Request& q) {
     disarm_signals();
     flush_output();
     release(extra);
-    extra.peak_bytes = peak_bytes();
+    if (extra.mapped_bytes >= kWorthMeasuring) extra.peak_bytes = peak_bytes();
     write_result(q.fds[0], live, result, extra);
     return extra.error.empty() && !result.failed && extra.overruns.empty() && alone();
 }
@@ -259,7 +265,8 @@ int loop(int socket) {
         t.it_value.tv_sec = 0;
         setitimer(ITIMER_REAL, &t, nullptr);
         if (send(socket, again ? "D" : "E", 1, 0) != 1 || !again) return 0;
-        launch_forget();                             // nobody waits for this
+        unmap_unused();                              // nobody waits for this
+        launch_forget();
     }
 }
 }  // namespace

@@ -44,7 +44,16 @@ private:
 };
 }  // namespace
 
+// The memory of the last request serves the next one.
+static std::vector<char>& spare() {
+    static std::vector<char> v;
+    return v;
+}
+
+Request::Request() { data_.swap(spare()); }
+
 Request::~Request() {
+    if (data_.capacity() < (1u << 20)) spare().swap(data_);
     for (int fd : fds) close(fd);
     if (live_) munmap(static_cast<void*>(live_), kHeaderBytes);
 }

@@ -24,7 +24,7 @@ struct Request {
     int timeout_seconds = 0;
     bool keep = false;               // stay for the next launch when this one ends without errors
 
-    Request() = default;
+    Request();
     Request(const Request&) = delete;
     Request& operator=(const Request&) = delete;
     ~Request();

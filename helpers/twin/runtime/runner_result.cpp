@@ -1,6 +1,7 @@
 // The result of a launch: JSON for what is small, plain arrays of structs for events and buffer marks.
 #include <unistd.h>
 
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -19,9 +20,9 @@ public:
     Json& text(const std::string& v) { comma(); quote(v); return *this; }
     Json& number(double v) {
         comma();
+        if (!std::isfinite(v)) { s += "null"; return *this; }
         char b[40];
-        snprintf(b, sizeof b, std::isfinite(v) ? "%.17g" : "null", v);
-        s += b;
+        s.append(b, std::to_chars(b, b + sizeof b, v).ptr);        // the shortest text that reads back as v
         return *this;
     }
     Json& integer(long long v) { comma(); s += std::to_string(v); return *this; }
