@@ -241,3 +241,18 @@ def test_saturation_mode_clamps_half_and_integers():
                     exact = f(a.astype(object), b.astype(object))
                     want = np.array([min(max(int(v), np.iinfo(dtype).min), np.iinfo(dtype).max) for v in exact], dtype)
             assert_same(z, want, f"{f.__name__} saturated", a, b)
+
+
+# Finite operands whose result is not: x, y (or the scalar), what dst held.
+OVERFLOWS = {"Exp": (100, 1, 0), "Ln": (0, 1, 0), "Rsqrt": (0, 1, 0), "Reciprocal": (0, 1, 0), "Sqrt": (-1, 1, 0), "Div": (1, 0, 0),
+             **{op: ("max", "max", "max") for op in ("Add", "Mul", "AddRelu", "MulAddDst", "FusedMulAdd", "FusedMulAddRelu", "Adds", "Muls")}, **{op: ("max", "-max", 0) for op in ("Sub", "SubRelu", "LeakyRelu")}}
+OVERFLOWS["LeakyRelu"] = "-max", "max", 0
+FINITE = {"Abs": (-1, 1, 0), "Relu": (-1, 1, 0), "Max": ("max", "max", 0), "Min": ("max", "max", 0), "Maxs": ("max", "max", 0), "Mins": ("max", "max", 0)}
+
+
+@pytest.mark.parametrize("op,dtype", [(op, t) for op in (*OVERFLOWS, *FINITE) for t in FLOATS if t in types_of(op)], ids=lambda v: v if isinstance(v, str) else np.dtype(v).name)
+def test_inf_and_nan_that_are_born_are_named(op, dtype):
+    top = float(np.finfo(dtype).max)
+    x, y, z = (np.full(40, {"max": top, "-max": -top}.get(v, v), dtype) for v in (OVERFLOWS | FINITE)[op])
+    run = launch(op, x, y, z)
+    assert ("NUMERIC" in {f.code for f in run.findings}) == (op in OVERFLOWS) == (not np.isfinite(z).all()), (op, z[:3])
