@@ -22,11 +22,13 @@ from .kernel import Kernel, compile
 from .npu.codes import acl_error
 from .program import run_program
 from .run import Run
+from .ship import ship
 from .tiling import tiling_struct
 from .ubsim import ubsim
 
 __version__ = "0.1.0"
 __all__ = ["CheckError", "CompileError", "Finding", "Kernel", "KernelError", "Run", "SetupError", "WorkbookError", "acl_error", "check", "chip",
-           "chips", "compare", "compile", "doctor", "expect_error", "explain", "host", "run_program", "tiling_struct", "ubsim", "workspace"]
+           "chips", "compare", "compile", "doctor", "expect_error", "explain", "host", "run_program", "ship",
+           "tiling_struct", "ubsim", "workspace"]
 
 magic.register()

@@ -1,0 +1,76 @@
+"""From a kernel of a notebook to a complete project for CANN, in one call.
+
+    hp.ship(kernel, "add_project", (x, y, z, tiling), blocks=8)                       # launched directly
+    hp.ship(kernel, "AddCustom", (x, y, z, tiling), blocks=8, layout="operator")      # an operator package
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import WorkbookError
+from . import example, launch_project, operator_project
+from .names import camel_case, compute_unit, snake_case
+
+LAYOUTS = ("launch", "operator")
+__all__ = ["Project", "camel_case", "check_project", "compute_unit", "ship", "snake_case"]
+
+
+@dataclass(frozen=True, repr=False)
+class Project:
+    """A project on disk."""
+    folder: Path
+    names: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return tree(self.folder.name, self.names)
+
+    def text(self, name: str) -> str:
+        return (self.folder / name).read_text(encoding="utf-8")
+
+
+def ship(kernel, folder, args, *, blocks: int, layout: str = "launch", outputs=(), op: str | None = None, soc: str | None = None, release: int = 8,
+         tiling: dict[str, str] | None = None, vendor: str = "customize") -> Project:
+    """Writes a project around one example launch, which is run on the twin first.
+
+    layout: "launch" (kernel, main.cpp, CMake) or "operator" (msOpGen: JSON, op_host, op_kernel).
+    outputs: names of the arrays the kernel fills; left out, those that the example changes.
+    release: major release of CANN that a direct launch is for; 8 builds through ascendc.cmake, 9 through find_package(ASC).
+    tiling: C++ expression for each field that the operator's host computes; `count` is the number of elements of the first input.
+    """
+    from ..npu.toolkit import ARCH
+    if layout not in LAYOUTS:
+        raise WorkbookError(f'layout={layout!r} is not "launch" or "operator".')
+    shown = example.run(kernel, blocks, args, outputs)
+    soc = soc or shown.kernel.chip.name
+    if layout == "launch":
+        written = launch_project.files(shown, soc, ARCH.get(int(shown.kernel.chip.npu_arch), "dav-2201"), release)
+    else:
+        written = operator_project.files(shown, op or camel_case(shown.name), soc, tiling or {}, vendor)
+    target = Path(folder)
+    if target.exists() and not target.is_dir():
+        raise WorkbookError(f"{target} is a file, and a project needs a folder.")
+    for name, data in written.items():
+        path = target / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        if name.endswith(".sh"):
+            path.chmod(0o755)
+    project = Project(target, tuple(sorted(written)))
+    return project
+
+
+def tree(root: str, names) -> str:
+    """Folders and files as an indented list."""
+    lines, seen = [root + "/"], set()
+    for name in sorted(names, key=lambda n: (n.count("/") == 0, n)):
+        *folders, file = name.split("/")
+        for depth in range(len(folders)):
+            if tuple(folders[:depth + 1]) not in seen:
+                seen.add(tuple(folders[:depth + 1]))
+                lines.append("  " * (depth + 1) + folders[depth] + "/")
+        lines.append("  " * (len(folders) + 1) + file)
+    return "\n".join(lines)
+
+
+from .check import check_project  # noqa: E402  (it uses the names above)

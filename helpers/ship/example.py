@@ -1,0 +1,104 @@
+"""One launch of a kernel, run on the twin, as the example that a project is written around."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .. import arguments
+from ..arguments import CODE, CPP_NAME, POINTER, SCALAR, STRUCT
+from ..build.prototype import parameters
+from ..errors import Finding, WorkbookError
+from ..kernel import Kernel
+
+INPUT, OUTPUT, WORKSPACE, NULL = "input", "output", "workspace", "null"
+_NAMES = {code: name for name, code in CODE.items()}
+
+
+@dataclass
+class Value:
+    """One argument of the example."""
+    name: str
+    type: str                    # of the parameter, in host code
+    kind: int                    # POINTER, SCALAR, STRUCT
+    role: str = ""               # of a pointer
+    before: np.ndarray | None = None
+    after: np.ndarray | None = None
+    dtype: str = ""              # NumPy name of the elements
+    nbytes: int = 0
+    number: str = ""             # C++ literal of a scalar
+    data: bytes = b""            # of a struct
+    fields: list = field(default_factory=list)
+
+
+@dataclass
+class Example:
+    kernel: Kernel
+    blocks: int
+    values: list[Value]
+    tiling_key: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.kernel.name
+
+    def of(self, *roles: str) -> list[Value]:
+        return [v for v in self.values if v.kind == POINTER and v.role in roles]
+
+    @property
+    def struct(self) -> Value | None:
+        return next((v for v in self.values if v.kind == STRUCT), None)
+
+
+def run(kernel: Kernel, blocks: int, args, outputs=()) -> Example:
+    """Runs the kernel on copies. What it changes is an output, or what `outputs` names."""
+    kernel = getattr(kernel, "host", kernel)
+    if "<" in kernel.name:
+        raise WorkbookError(f"{kernel.name} is an instance of a template: give the project a kernel of its own that calls it.")
+    unknown = set(outputs) - {p.name for p in kernel.signature}
+    if unknown:
+        raise WorkbookError(f"outputs: the kernel has no parameter {', '.join(sorted(unknown))}.")
+    arguments.bind(kernel.signature, args)          # complains about what is wrong, before anything is copied
+    copies = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+    kernel.launch(blocks, copies)
+    types = {p.name: p.type for p in parameters(kernel.source, kernel.entry)}
+    values = [_value(p, a, b, types.get(p.name, ""), outputs) for p, a, b in zip(kernel.signature, args, copies)]
+    if not any(v.role == OUTPUT for v in values):
+        raise WorkbookError("The example changes no array: name the outputs, outputs=(\"z\",).")
+    return Example(kernel, int(blocks), values)
+
+
+def _value(param, before, after, type_: str, outputs) -> Value:
+    v = Value(param.name, type_, param.kind)
+    if param.kind == SCALAR:
+        data = arguments._scalar(param, before)
+        v.data, v.dtype = data, _NAMES[param.dtype]
+        v.number = _literal(param, before)
+    elif param.kind == STRUCT:
+        v.data = arguments._struct(param, before)
+        v.fields = list(getattr(type(before), "fields", ()))
+        v.nbytes = len(v.data)
+    elif before is None:
+        v.role = NULL
+    elif isinstance(before, arguments.Workspace):
+        v.role, v.nbytes = WORKSPACE, before.nbytes
+    else:
+        if not isinstance(before, np.ndarray):
+            raise WorkbookError(f"Argument {param.name}: a project is made from NumPy arrays.")
+        changed = not np.array_equal(before.view(np.uint8), after.view(np.uint8))
+        v.role = OUTPUT if param.name in outputs or not outputs and changed else INPUT
+        v.before, v.after, v.nbytes = before, after, before.nbytes
+        code = param.dtype if param.dtype not in (CODE["uint8"], 0) and before.dtype.name == "uint16" else arguments._code(before.dtype)
+        v.dtype = _NAMES[code]
+    return v
+
+
+def _literal(param, value) -> str:
+    if CPP_NAME[param.dtype] in ("half", "bfloat16_t"):
+        finding = Finding("UNSUPPORTED_TYPE", "error", None, f"Parameter {param.name} is a {CPP_NAME[param.dtype]} by value: host compilers have no such type.", "Declare it as float and convert in the kernel.")
+        raise WorkbookError("The project was not written.", [finding])
+    if CPP_NAME[param.dtype] in ("float", "double"):
+        return f"{float(value)!r}" + ("f" if CPP_NAME[param.dtype] == "float" else "")
+    if CPP_NAME[param.dtype] == "bool":
+        return "true" if value else "false"
+    return str(int(value))
