@@ -1,0 +1,92 @@
+"""Random shapes, masks and heads for attention against float64. `python tests/attention_cases.py 200` runs so many and prints each.
+
+The error of a row is its largest difference divided by its largest expected element: the scale of what a row of o holds.
+A row that sees no key must be zeros exactly.
+"""
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from helpers.course import load
+
+ladder = load("attention", "ladder")
+LIMIT = 1e-3            # for half: one step of half is 4.9e-4 to 9.8e-4
+
+
+@dataclass
+class Case:
+    seed: int
+    version: str = "v5"
+    shape: tuple = ()               # batch, heads, kv heads, queries, keys, dim
+    mask: str = "none"
+    options: dict = field(default_factory=dict)
+
+
+def random_case(seed: int) -> Case:
+    rng = np.random.default_rng([4, seed])
+    version = str(rng.choice(["v1", "v2", "v3", "v4", "v5", "v5"]))
+    kv = int(rng.integers(1, 4))
+    heads = kv * int(rng.integers(1, 4))
+    size = int(rng.choice([40, 130, 300, 600])) if version > "v2" else int(rng.choice([40, 130, 200]))
+    queries, keys = (int(n) for n in rng.integers(1, size + 1, 2))
+    batch, dim = int(rng.integers(1, 3)), int(rng.choice([16, 64, 128, *rng.integers(1, 257, 3)]))
+    if rng.random() < 0.6:
+        keys = queries
+    if seed % 20 == 7 and version > "v2":                               # some long ones
+        batch, kv, heads, queries, keys, dim = 1, 1, 1, int(rng.integers(1, 4097)), int(rng.integers(2000, 4097)), 128
+    mask = str(rng.choice(["none", "causal", "random", "per batch", "both"]))
+    options = {"schedule": str(rng.choice(ladder.plans.SCHEDULES))} if version == "v5" else {}
+    return Case(seed, version, (batch, heads, kv, queries, keys, dim), mask, options)
+
+
+def arrays(case: Case, dtype=np.float16):
+    batch, heads, kv, queries, keys, dim = case.shape
+    rng = np.random.default_rng(case.seed)
+    q, k, v = (rng.standard_normal(s).astype(dtype) for s in ((batch, heads, queries, dim), (batch, kv, keys, dim), (batch, kv, keys, dim)))
+    mask = None
+    if case.mask in ("random", "both"):
+        mask = (rng.random((queries, keys)) < rng.random()).astype(np.uint8)
+    elif case.mask == "per batch":
+        mask = (rng.random((batch, queries, keys)) < rng.random((batch, queries, 1))).astype(np.uint8)
+        mask[:, -1] = 1                                                 # this row sees nothing
+    return q, k, v, mask, case.mask in ("causal", "both")
+
+
+def worst(o, expected) -> float:
+    """The largest error of a row; inf for anything but zeros where zeros are expected."""
+    o, top = np.asarray(o).astype(np.float64), np.abs(expected).max(axis=-1)
+    wrong = np.abs(o - expected).max(axis=-1)
+    wrong = np.where(np.isnan(wrong), np.inf, wrong)
+    return float(np.where(top == 0, np.where(wrong == 0, 0, np.inf), wrong / np.where(top == 0, 1, top)).max())
+
+
+def run(case: Case, dtype=np.float16, kernel=None):
+    """The largest error of a row, and the Run."""
+    q, k, v, mask, causal = arrays(case, dtype)
+    o = np.empty_like(q)
+    o.view(np.uint8)[:] = 0xA5
+    before = [a.tobytes() for a in (q, k, v)]
+    version = next(x for x in ladder.VERSIONS if x.name == case.version)
+    found = ladder.launch(version, q, k, v, o, mask, causal, kernel=kernel, **case.options)
+    assert [a.tobytes() for a in (q, k, v)] == before, "an input has changed"
+    return worst(o, ladder.oracle(q, k, v, mask, causal)), found
+
+
+def main(number: int) -> int:
+    kernels = {v.name: ladder.compile(v) for v in ladder.VERSIONS}
+    errors = []
+    for seed in range(number):
+        case = random_case(seed)
+        error, found = run(case, kernel=kernels[case.version])
+        wrong = [f.code for f in found.findings if f.severity != "note" and f.code != "NUMERIC"]
+        errors.append(error if not wrong else np.inf)
+        print(f"{seed:4} {case.version} {str(case.shape):32} {case.mask:10} error {error:.2e} {' '.join(wrong)}", flush=True)
+    print(f"{number} cases, largest error {max(errors):.2e} (limit {LIMIT:g})")
+    return int(max(errors) > LIMIT)
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 200))
