@@ -185,6 +185,27 @@ def _gelu(x):
     return x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x ** 3)))
 
 
+def _attention(q, k, v, causal, scale):
+    share, queries, keys = q.shape[1] // k.shape[1], q.shape[2], k.shape[2]
+    k, v = (np.repeat(a, share, axis=1) for a in (k, v))
+    s = q @ k.swapaxes(-1, -2) * (scale or q.shape[-1] ** -0.5)
+    if causal:
+        s = np.where(np.arange(keys) > np.arange(queries)[:, None] + keys - queries, -np.inf, s)
+    return _softmax(s) @ v
+
+
+def _attention_shapes(q, k, v) -> Shapes:
+    fits = len(q) == len(k) == 4 and tuple(k) == tuple(v) and q[0] == k[0] and q[3] == k[3] and k[2] > 0 and k[1] > 0 and q[1] % k[1] == 0
+    if not fits:
+        raise ValueError("attention: q is batch, heads, queries, dim; k and v are batch, kv heads, keys, dim, and heads is a multiple of kv heads; "
+                         f"here {tuple(q)}, {tuple(k)}, {tuple(v)}.")
+    return (tuple(q),)
+
+
+def _call_attention(ladder, kernel, inputs, outputs, causal, scale):
+    return ladder.launch(kernel.version, *inputs, *outputs, causal=causal, scale=scale or None, kernel=kernel)
+
+
 # ---- the catalogue
 def _plain(ladder, kernel, inputs, outputs, **attrs):
     """Every element for itself: the ladder counts elements."""
@@ -219,6 +240,8 @@ _EPS = {"eps": 1e-6}
 _ROWS_AND_WEIGHT = dict(folder="rms_norm", attrs=_EPS, call=_by_rows)
 CATALOGUE = {op.name: op for op in (
     Op("add", "x + y", "add", ("x", "y"), ("z",), _same, _plain, _numbered(4), lambda x, y: x + y, dtypes=("float16",)),
+    Op("attention", "softmax(scale q k^T) v, head by head; scale 0 means 1 / sqrt(dim)", "attention", ("q", "k", "v"), ("o",), _attention_shapes, _call_attention,
+       _numbered(1), _attention, attrs={"causal": False, "scale": 0.0}),
     Op("copy", "x", "copy", ("x",), ("y",), _same, _plain, _numbered(-1), lambda x: x),
     Op("gelu", "GELU, tanh form", "gelu", ("x",), ("y",), _same, _plain, _numbered(-1), _gelu),
     Op("layer_norm", "layer norm of the last dimension", "layer_norm", ("x", "gamma", "beta"), ("y",),

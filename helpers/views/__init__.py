@@ -9,6 +9,7 @@ hot_lines       cycles beside every line of the kernel
 roofline        operations per byte under the roofs of the chip
 sweep           sweep(fn, values) and plot_sweep
 lines           curves over steps, such as a loss
+graph           operators and tensors of networks, before and after a fusion
 compare         two runs: bytes, instructions, cycles, and where they part
 bars            a ladder of versions beside published times
 memory          the way of the bytes through the chip; which UB bank groups operands share

@@ -1,0 +1,168 @@
+"""Finds patterns in a network and puts our kernels in their place, with mindspore.rewrite.
+
+    fused, report = fusion.fuse(net)
+    print(report)                                  # what was replaced, and what was left alone and why
+    fusion.operators(fused, *inputs)               # the nodes of the compiled graph
+
+A pattern fires only when nobody else needs what lies inside it: the fused kernel never writes it to memory.
+"""
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from typing import Callable
+
+from mindspore import nn, ops
+from mindspore.rewrite import Node, NodeType, ScopedValue, SymbolTree
+
+from .mindspore import ms
+from .networks import fused
+from .networks.unfused import RMSNorm
+
+# What a graph holds beside operators: values, order, tuples.
+_NO_OPERATORS = {"Constant", "Load", "MakeTuple", "TupleGetItem", "UpdateState", "Depend", "Return"}
+
+
+@dataclass
+class Report:
+    fused: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)      # patterns that were seen and must not fire
+
+    def __str__(self) -> str:
+        return "\n".join([*(f"fused: {f}" for f in self.fused), *(f"left:  {f}" for f in self.left)]) or "no pattern was found"
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A chain of nodes, first to last, each the producer of an input of the next."""
+    name: str
+    chain: tuple[type, ...]
+    build: Callable            # (the Cells or Primitives of the chain, its nodes) -> (Cell, its inputs) or a reason why not
+    keeps: tuple[int, ...] = ()     # of the chain: results that the kernel writes too, behind its first output
+
+
+def fuse(net: nn.Cell, patterns=None) -> tuple[nn.Cell, Report]:
+    """A network with our kernels, and what was done. The old one is left as it is; both share their parameters."""
+    tree, report = SymbolTree.create(net), Report()
+    for pattern in PATTERNS if patterns is None else patterns:
+        for last in list(tree.nodes()):
+            chain = _match(pattern, last)
+            if chain:
+                _apply(tree, net, pattern, chain, report)
+    path = list(sys.path)
+    try:
+        return tree.get_network(), report
+    finally:
+        sys.path[:] = path                     # mindspore.rewrite leaves the folders of the networks there
+
+
+def _match(pattern: Pattern, last: Node) -> list[Node] | None:
+    """The nodes of the chain that ends here, first to last."""
+    found, node = [], last
+    for kind in reversed(pattern.chain):
+        if node is None or node.get_instance_type() is not kind:
+            return None
+        found.insert(0, node)
+        wanted = pattern.chain[len(pattern.chain) - len(found) - 1] if len(found) < len(pattern.chain) else None
+        node = next((i for i in node.get_inputs() if i.get_instance_type() is wanted), None) if wanted else None
+    return found
+
+
+def _apply(tree: SymbolTree, net: nn.Cell, pattern: Pattern, chain: list[Node], report: Report) -> None:
+    names = " + ".join(n.get_name() for n in chain)
+    for at, node in enumerate(chain[:-1]):
+        others = [u.get_name() for u in node.get_users() if u.get_name() != chain[at + 1].get_name()]
+        if others and at not in pattern.keeps:
+            report.left.append(f"{names}, as {', '.join(others)} needs {node.get_targets()[0]} too")
+            return
+    made = pattern.build([getattr(net, n.get_name(), None) for n in chain], chain)
+    if isinstance(made, str):
+        report.left.append(f"{names}, as {made}")
+        return
+    cell, inputs = made
+    targets = [str(chain[-1].get_targets()[0]), *(str(chain[i].get_targets()[0]) for i in pattern.keeps)]
+    new = Node.create_call_cell(cell, targets, [ScopedValue.create_naming_value(str(i)) for i in inputs], name=pattern.name)
+    new = tree.replace(chain[-1], [new])
+    for out, at in enumerate(pattern.keeps, start=1):
+        for user in chain[at].get_users():
+            if user.get_name() in [n.get_name() for n in chain]:
+                continue
+            for number, arg in enumerate(user.get_args()):
+                if str(arg) == str(chain[at].get_targets()[0]):
+                    user.set_arg_by_node(number, new, out)
+    for node in reversed(chain[:-1]):
+        tree.erase(node)
+    report.fused.append(f"{names} -> {pattern.name}")
+
+
+def operators(net: nn.Cell, *inputs) -> list[str]:
+    """Names of the operators in the compiled graph: the network is exported, and the nodes of the file are read."""
+    from mindspore.train.mind_ir_pb2 import ModelProto
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "net.mindir")
+        ms.export(net, *inputs, file_name=file, file_format="MINDIR")
+        model = ModelProto()
+        with open(file, "rb") as f:
+            model.ParseFromString(f.read())
+    nodes = [n for graph in (model.graph, *model.functions) for n in graph.node]
+    names = [n.op_type.removeprefix("REF::").split(":")[0] for n in nodes]
+    return [n for n in names if n not in _NO_OPERATORS]
+
+
+def nodes(net: nn.Cell) -> list[tuple[str, list[str], bool]]:
+    """Calls in the order of the network's text: name, the calls whose results it takes, and whether it is a kernel of ours."""
+    kinds = tuple(vars(fused)[name] for name in ("AddRMSNorm", "SwiGLU", "Attention"))
+    inner = (NodeType.Input, NodeType.Output)
+    return [(n.get_name(), [i.get_name() for i in n.get_inputs()], isinstance(getattr(net, n.get_name(), None), kinds))
+            for n in SymbolTree.create(net).nodes() if n.get_node_type() not in inner]
+
+
+def new_code(net: nn.Cell) -> str:
+    """The construct function of a network, as mindspore.rewrite has written or read it."""
+    text = SymbolTree.create(net).get_code()
+    start = text.rindex("    def construct(")
+    return text[start:].split("\n#")[0].rstrip()
+
+
+# ---- the patterns
+def _add_rms_norm(parts, nodes):
+    return fused.AddRMSNorm(parts[1]), nodes[0].get_args()
+
+
+def _swiglu(parts, nodes):
+    gate = nodes[0].get_args()[0]
+    up = [a for a in nodes[1].get_args() if str(a) != str(nodes[0].get_targets()[0])]
+    if len(up) != 1:
+        return "both factors are the same"
+    return fused.SwiGLU(), [gate, up[0]]
+
+
+def _attention(parts, nodes):
+    scores, scale, softmax, values = parts
+    if not (scores.transpose_b and not scores.transpose_a and not values.transpose_a and not values.transpose_b):
+        return "the products are transposed in another way"
+    axis = softmax.axis if isinstance(softmax.axis, (tuple, list)) else (softmax.axis,)
+    if tuple(axis) != (-1,):
+        return f"the softmax works on axis {axis[0]}"
+    others = [str(a) for a in nodes[1].get_args() if str(a) != str(nodes[0].get_targets()[0])]
+    factor = getattr(_owner(nodes[1]), others[0].removeprefix("self."), None) if others and others[0].startswith("self.") else None
+    if not isinstance(factor, float):
+        return "the scale is not a number of the network"
+    q, k = nodes[0].get_args()
+    v = [a for a in nodes[3].get_args() if str(a) != str(nodes[2].get_targets()[0])][0]
+    if str(nodes[3].get_args()[0]) != str(nodes[2].get_targets()[0]):
+        return "the probabilities are the right factor of the last product"
+    return fused.Attention(factor), [q, k, v]
+
+
+def _owner(node: Node):
+    return node.get_symbol_tree().get_handler().get_origin_network()
+
+
+PATTERNS = (
+    Pattern("add_rms_norm", (ops.Add, RMSNorm), _add_rms_norm, keeps=(0,)),
+    Pattern("swiglu", (nn.SiLU, ops.Mul), _swiglu),
+    Pattern("attention", (ops.BatchMatMul, ops.Mul, ops.Softmax, ops.BatchMatMul), _attention),
+)

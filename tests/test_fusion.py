@@ -1,0 +1,164 @@
+"""Patterns of a network become our kernels: same outputs and gradients, fewer operators, and never where they must not fire."""
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from helpers.frameworks import launcher
+from helpers.views.graph import graphs
+from chapters import ROOT
+
+ms = pytest.importorskip("mindspore", reason="MindSpore is not installed: pip install mindspore")
+from helpers.frameworks import fusion  # noqa: E402
+from helpers.frameworks.networks import fused, unfused  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def pynative():
+    ms.set_context(mode=ms.PYNATIVE_MODE)
+    yield
+    ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+def some(*shape, seed=0):
+    return ms.Tensor(np.random.default_rng(seed).standard_normal(shape).astype(np.float32))
+
+
+def wide(out) -> list[np.ndarray]:
+    return [t.asnumpy() for t in (out if isinstance(out, tuple) else (out,))]
+
+
+BLOCK = [some(5, 64), some(5, 64, seed=1)]
+QKV = [some(1, 4, 33, 64, seed=i) for i in range(3)]
+CASES = {"block": (unfused.Block, BLOCK, 13, 6), "two norms": (unfused.TwoNorms, BLOCK, 14, 2), "attention": (unfused.Attention, QKV, 4, 1)}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_pattern_becomes_a_kernel(case):
+    make, inputs, before, after = CASES[case]
+    net = make()
+    path = list(sys.path)
+    mine, report = fusion.fuse(net)
+    assert sys.path == path and report.left == [] and report.fused
+    assert len(fusion.operators(net, *inputs)) == before and len(fusion.operators(mine, *inputs)) == after
+    assert fusion.operators(mine, *inputs).count("Custom") == len(report.fused)
+    expected = wide(net(*inputs))
+    for mode in (ms.PYNATIVE_MODE, ms.GRAPH_MODE):
+        ms.set_context(mode=mode)
+        launches, _ = launcher.totals()
+        for a, b in zip(wide(mine(*inputs)), expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5)
+        assert launcher.totals()[0] - launches == len(report.fused)
+    assert "Custom" not in fusion.operators(net, *inputs), "the old network has changed"
+
+
+def test_gradients_of_inputs_and_weights_stay_the_same():
+    net = unfused.Block()
+    mine, _ = fusion.fuse(net)
+    assert {id(p) for p in mine.trainable_params()} == {id(p) for p in net.trainable_params()}
+    found = []
+    for one in (net, mine):
+        def loss(x, residual):
+            return (one(x, residual) ** 2).mean()
+        found.append([g.asnumpy() for part in ms.grad(loss, (0, 1), net.trainable_params())(*BLOCK) for g in part])
+    assert len(found[0]) == 6
+    for a, b in zip(*found):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+def test_a_second_consumer_blocks_the_pattern():
+    net = unfused.AttentionWithProbabilities()
+    same, report = fusion.fuse(net)
+    assert report.fused == [] and report.left == ["scores + scale + softmax + values, as largest needs p too"]
+    assert fusion.operators(same, *QKV) == fusion.operators(net, *QKV)
+    for a, b in zip(wide(same(*QKV)), wide(net(*QKV)), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+WRONG = {
+    "axis": (lambda n: setattr(n, "softmax", ms.ops.Softmax(-2)), "the softmax works on axis -2"),
+    "transposed": (lambda n: setattr(n, "scores", ms.ops.BatchMatMul()), "the products are transposed in another way"),
+    "transposed values": (lambda n: setattr(n, "values", ms.ops.BatchMatMul(transpose_b=True)), "the products are transposed in another way"),
+    "a scale per element": (lambda n: setattr(n, "factor", some(33, 33)), "the scale is not a number of the network"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_the_same_nodes_with_other_numbers_are_left_alone(case):
+    change, why = WRONG[case]
+    net = unfused.Attention()
+    change(net)
+    _, report = fusion.fuse(net)
+    assert report.fused == [] and report.left == [f"scores + scale + softmax + values, as {why}"]
+
+
+def test_a_network_without_patterns():
+    net = unfused.RMSNorm(64)
+    _, report = fusion.fuse(net)
+    assert str(report) == "no pattern was found"
+    assert fusion.fuse(unfused.Block(), [])[1].fused == []
+
+
+def test_solution_of_the_pattern():
+    net = unfused.AttentionScaledFirst()
+    assert fusion.fuse(net)[1].fused == []
+
+    def build(parts, nodes):
+        q, k, v = nodes[0].get_args()[0], nodes[1].get_args()[1], nodes[3].get_args()[1]
+        return fused.Attention(net.factor), [q, k, v]
+    chain = (ms.ops.Mul, ms.ops.BatchMatMul, ms.ops.Softmax, ms.ops.BatchMatMul)
+    mine, report = fusion.fuse(net, [fusion.Pattern("attention", chain, build)])
+    assert report.fused == ["scale + scores + softmax + values -> attention"]
+    np.testing.assert_allclose(mine(*QKV).asnumpy(), net(*QKV).asnumpy(), rtol=2e-5, atol=2e-5)
+
+
+RELOAD = """
+import sys
+import numpy as np
+import mindspore as ms
+folder = sys.argv[1]
+net = ms.nn.GraphCell(ms.load(folder + "/block.mindir"))
+inputs = [ms.Tensor(np.load(f"{folder}/{n}.npy")) for n in "xr"]
+assert np.array_equal(net(*inputs).asnumpy(), np.load(folder + "/y.npy"))
+try:
+    net(*(t[:3] for t in inputs)).asnumpy()
+except Exception as error:
+    print(type(error).__name__)
+assert not any(name.startswith("helpers") for name in sys.modules)
+"""
+
+
+def test_mindir_runs_in_a_process_that_knows_nothing_of_us(tmp_path):
+    """The plans for these shapes lie beside the library; no Python of ours is needed."""
+    mine, _ = fusion.fuse(unfused.Block())
+    y = mine(*BLOCK).asnumpy()
+    ms.export(mine, *BLOCK, file_name=str(tmp_path / "block.mindir"), file_format="MINDIR")
+    for name, array in (("x", BLOCK[0].asnumpy()), ("r", BLOCK[1].asnumpy()), ("y", y)):
+        np.save(tmp_path / f"{name}.npy", array)
+    done = subprocess.run([sys.executable, "-c", RELOAD, str(tmp_path)], cwd=tmp_path, capture_output=True, text=True, timeout=120, env={**os.environ, "GLOG_v": "4"})
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "Error" in done.stdout                              # other shapes than those of the file
+
+
+def test_onnx_of_the_network_without_our_kernels(tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    net = unfused.Block()
+    ms.onnx.export(net, *BLOCK, file_name=str(tmp_path / "block.onnx"))
+    session = onnxruntime.InferenceSession(str(tmp_path / "block.onnx"), providers=["CPUExecutionProvider"])
+    y, = session.run(None, {"x": BLOCK[0].asnumpy(), "residual": BLOCK[1].asnumpy()})
+    np.testing.assert_allclose(y, net(*BLOCK).asnumpy(), rtol=1e-4, atol=1e-5)
+    with pytest.raises(RuntimeError):
+        ms.onnx.export(fusion.fuse(unfused.Block())[0], *BLOCK, file_name=str(tmp_path / "fused.onnx"))
+
+
+def test_a_missing_pass_is_no_exception():
+    assert ms.graph.register_custom_pass("none", str(ROOT / "none.so"), device="cpu") is False
+
+
+def test_picture_of_a_graph():
+    nodes = [("add", [], False), ("norm", ["add"], True), ("mul", ["norm", "add"], False)]
+    picture = graphs({"before": nodes, "after": nodes[:2]}, title="two graphs")
+    assert picture.alt == ("two graphs. before: 3 nodes, add, norm, mul; in colour norm. after: 2 nodes, add, norm; in colour norm.")
+    assert [t.get_text() for t in picture.figure.axes[0].texts if t.get_text()] == ["before", "add", "norm", "mul", "after", "add", "norm"]
