@@ -1,7 +1,9 @@
 """Reading kernel texts: what is a kernel, its parameters, its type; what is rewritten for a host compiler."""
+from pathlib import Path
+
 import pytest
 
-from helpers.build import structs
+from helpers.build import lint, structs
 from helpers.build.scan import active, blank, closing, split
 from helpers.build.source import KERNEL_TYPES, before_first_kernel, generate, scan
 
@@ -150,3 +152,32 @@ def test_macro_struct_and_default():
 def test_fields_that_cannot_be_tiling_data(field, word):
     struct, = structs.find(f"struct T {{ {field} }};")
     assert word in struct.fields[0].problem
+
+
+SHARED = """#include "kernel_operator.h"
+using namespace AscendC;
+int g = 0;
+static float table[2] = {1, 2};
+constexpr int n = 4;
+const float k[2] = {1, 2};
+__BLOCK_LOCAL__ int mine;
+int unused = 1;
+namespace inner { unsigned int counter{0}; }
+struct Tiling { uint32_t a = 7; };
+class K { public: __aicore__ inline void Run() { static int calls = 0; static constexpr int c = 3; ++calls; g += c; } TPipe* pipe; int member = 0; };
+__aicore__ inline int f(int v) { return v + table[0] + inner::counter + mine + n; }
+extern "C" __global__ __aicore__ void k(GM_ADDR x) { Tiling t{}; printf("%d", f(g) + t.a); }
+int host() { static int h = 0; return ++h; }
+"""
+
+
+def test_variables_that_all_blocks_share_are_named():
+    found = {f.message.split()[0]: f for f in lint.check(SHARED, first_line=10)}
+    assert {name: f.line for name, f in found.items()} == {"g": 12, "table": 13, "counter": 18, "calls": 20}
+    assert all((f.code, f.severity) == ("UNSUPPORTED_API", "warning") for f in found.values())
+    assert "is static" in found["calls"].message and "outside of all functions" in found["g"].message and "constexpr" in found["g"].hint
+
+
+def test_kernels_of_the_course_share_no_variables():
+    texts = [p.read_text() for p in (Path(__file__).parents[1] / "kernels").glob("*/*.cpp")]
+    assert len(texts) > 20 and not [f.message for t in texts for f in lint.check(t) if "is a variable" in f.message]
