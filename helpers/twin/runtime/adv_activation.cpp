@@ -47,7 +47,6 @@ void activation_run(Core& c, const Instr& in) {
         for (int64_t k = 0; k < m; ++k) x[k] = value(p.op, x[k], y[k], p.beta);
         adv_store_row(p.type, ub + p.dst + at, x, m);
     }
-    adv_poison(c, in);
 }
 
 // Cost: the basic instructions of the published formula, one after the other (guess for their number).

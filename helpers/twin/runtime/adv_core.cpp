@@ -79,7 +79,10 @@ void AdvGroup::leftover(const char* role, const LocalRef& t, DType type, uint64_
 }
 
 void AdvGroup::destroyed(const char*, const LocalRef& t, DType type, uint64_t elements) {
-    if (t.mem == Mem::UB && elements * size_of(type) <= t.bytes) in.add(local(t, kWrite, 0, uint32_t(elements * size_of(type)), kDestroyed, uint8_t(size_of(type))));
+    if (t.mem != Mem::UB || elements * size_of(type) > t.bytes) return;
+    Region r = local(t, kWrite, 0, uint32_t(elements * size_of(type)), kDestroyed, uint8_t(size_of(type)));
+    r.pad_value = 2;
+    in.add(r);
 }
 
 void AdvGroup::may_be_same(const char* dst, const char* src) { same_.push_back({dst, src}); }
@@ -105,7 +108,9 @@ void AdvGroup::scratch(const AdvTmp& tmp, uint64_t least, uint64_t most, const c
                fmt("%s: sharedTmpBuffer has %llu bytes, needs at least %llu", api_, ull(have), ull(least)), fmt("size it with %s", sizer));
     const uint64_t bytes = std::min(have, std::max(least, most));
     if (!bytes) return;
-    in.add(local(tmp.ref, kWrite, 0, uint32_t(bytes), kScratch, 1));
+    Region r = local(tmp.ref, kWrite, 0, uint32_t(bytes), kScratch, 1);
+    r.pad_value = 2;
+    in.add(r);
     note(kScratch, tmp.ref, tmp.ref.addr, tmp.ref.addr + bytes, kWrite);
 }
 
@@ -153,12 +158,6 @@ void AdvGroup::issue(Body body) {
     adv_leave_mask(at_);
     in.body = body;
     twin::issue(in);
-}
-
-void adv_poison(Core& c, const Instr& in) {
-    auto look = [&](const Region& r) { if (r.name == kScratch || r.name == kDestroyed) mark_undefined(c, r.mem, r.addr, r.addr + r.len); };
-    for (int i = 0; i < in.nreg; ++i) look(in.reg[i]);
-    for (const Region& r : in.more) look(r);
 }
 
 // ----- values

@@ -54,8 +54,6 @@ private:
     std::vector<std::pair<const char*, const char*>> same_, never_;
 };
 
-// First line of every body that ends in one: marks the workspace (and destroyed sources) as undefined.
-void adv_poison(Core& c, const Instr& in);
 // Marks `lanes` of the mask as this call leaves them.
 void adv_leave_mask(At at);
 // Bytes of UB that no InitBuffer has claimed.
@@ -66,5 +64,14 @@ double adv_load(DType t, const uint8_t* p, int64_t i);
 void adv_store(DType t, uint8_t* p, int64_t i, double v);
 void adv_load_row(DType t, const uint8_t* p, double* out, int64_t n);
 void adv_store_row(DType t, uint8_t* p, const double* v, int64_t n);
+// Sum of f(0) ... f(n - 1) in eight parts: the order is fixed, and the loop vectorises.
+template <class F> double adv_sum(int64_t n, F f) {
+    double part[8] = {};
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 8; ++k) part[k] += f(i + k);
+    for (int k = 0; i + k < n; ++k) part[k] += f(i + k);
+    return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
+}
 
 }  // namespace twin

@@ -24,7 +24,6 @@ void dropout_run(Core& c, const Instr& in) {
             const int64_t i = int64_t(r) * p.cols + k;
             adv_store(p.type, ub + p.dst, i, kept ? double(float(adv_load(p.type, ub + p.src, i)) * p.factor) : 0.0);
         }
-    adv_poison(c, in);
 }
 
 void dropout(const DropOutCall& s) {
@@ -71,7 +70,6 @@ void bytes_mask_run(Core& c, const Instr& in) {
             const uint8_t* number = reinterpret_cast<const uint8_t*>(&p.number);
             std::memmove(ub + p.dst + i * z, one == bool(p.number_first) ? ub + p.src + i * z : number, z);
         }
-    adv_poison(c, in);
 }
 
 void bytes_mask(const BytesMaskCall& s) {

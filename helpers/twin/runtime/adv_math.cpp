@@ -92,7 +92,6 @@ void math_run(Core& c, const Instr& in) {
             said = true;
         }
     }
-    adv_poison(c, in);
 }
 
 // What the call costs, as basic instructions.

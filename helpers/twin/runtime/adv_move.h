@@ -29,7 +29,6 @@ template <class F> void move_elements(Core& c, const Instr& in, const MoveShape&
         else if (k == kFill) std::memcpy(to, &m.fill, m.z);
         if (checks_on() && (k == kNothing || (k >= 0 && holes.any && undefined[uint64_t(k)]))) mark_undefined(c, Mem::UB, m.dst + i * m.z, m.dst + (i + 1) * m.z);
     }
-    adv_poison(c, in);
 }
 
 }  // namespace twin

@@ -147,6 +147,8 @@ void norm(const NormCall& c) {
     norm_scratch(g, c);
     if (c.reuse && c.type == DType::F32 && c.dst.addr != c.x.addr && c.kind != Norm::Normalize) g.destroyed(c.x_name, c.x, c.type, c.shape.rows * c.shape.h);
     add_cost(g, c);
+    g.in.detached = !p.look_at_padding;
+    if (!batch && g.in.detached) g.in.shape = Instr::ReadsFirst;
     g.in.put(p);
     g.issue(batch ? norm_batch_run : norm_run);
 }

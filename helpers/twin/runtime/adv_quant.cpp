@@ -22,7 +22,6 @@ void quant_run(Core& c, const Instr& in) {
         const float scaled = as_half(as_half(adv_load(p.type, ub + p.src, i)) * s);
         adv_store(DType::I8, ub + p.dst, i, double(as_half(scaled + o)));
     }
-    adv_poison(c, in);
 }
 
 void quant(const QuantCall& s) {
@@ -77,7 +76,6 @@ void dequant_run(Core& c, const Instr& in) {
             const float x = float(adv_load(DType::I32, ub + p.src, int64_t(i) * p.n + j));
             adv_store(p.type, ub + p.dst, int64_t(i) * p.pitch + j, double(x * s));
         }
-    adv_poison(c, in);
 }
 
 void dequant(const DequantCall& s) {
@@ -126,7 +124,6 @@ void antiquant_run(Core& c, const Instr& in) {
             const float moved = half ? as_half(double(float(x) + o)) : float(x) + o;
             adv_store(p.type, ub + p.dst, at, double(moved * s));
         }
-    adv_poison(c, in);
 }
 
 void antiquant(const AntiQuantCall& s) {

@@ -61,7 +61,6 @@ void sum_run(Core& c, const Instr& in) {
         out[i] = sum;
     }
     adv_store_row(p.type, ub + p.dst, out.data(), p.outer);
-    adv_poison(c, in);
 }
 
 void check_inner(const SumCall& s, uint32_t z) {
@@ -100,7 +99,6 @@ void xor_sum_run(Core& c, const Instr& in) {
     ll total = 0;
     for (int64_t i = 0; i < p.n; ++i) total += int16_t(int(adv_load(DType::I16, ub + p.a, i)) ^ int(adv_load(DType::I16, ub + p.b, i)));
     adv_store(DType::I16, ub + p.dst, 0, double(total));
-    adv_poison(c, in);
 }
 
 void xor_sum(const XorSumCall& s) {
@@ -150,7 +148,6 @@ void pattern_run(Core& c, const Instr& in) {
     }
     if (p.op == PatternOp::Mean) for (double& o : out) o /= double(p.rows_first ? p.rows : p.cols);
     adv_store_row(p.type, ub + p.dst, out.data(), results);
-    adv_poison(c, in);
 }
 
 void pattern(const PatternCall& s) {

@@ -176,6 +176,8 @@ void softmax(const SoftmaxCall& c) {
     if (!c.split_m && c.tiling.m)
         report(Severity::Error, "BAD_PARAMETER", c.at, fmt("%s: the tiling was made with a localWorkSpaceSize that does not hold one row (%u bytes)", c.api, row), fmt("pass at least the size from %s", sizer(c.kind)));
     add_cost(g, c, s);
+    g.in.detached = !(c.kind == SoftmaxKind::Simple || (online && c.update));      // those look at the lanes of what they are given
+    if (g.in.detached && !c.nz && c.kind != SoftmaxKind::Grad && c.kind != SoftmaxKind::GradFront) g.in.shape = Instr::ReadsFirst;
     g.in.put(p);
     g.issue(c.kind == SoftmaxKind::Grad || c.kind == SoftmaxKind::GradFront ? softmax_grad_run : softmax_run);
 }

@@ -2,6 +2,8 @@
 #include <cmath>
 
 #include "adv_softmax.h"
+#include "held.h"
+#include "vec_exp.h"
 
 namespace twin {
 namespace {
@@ -10,7 +12,7 @@ class Rows {
 public:
     Rows(Core& c, const Instr& in, const SoftmaxPlan& p) : c_(c), in_(in), p_(p) {}
     void load(uint32_t at, uint32_t r, double* out) const {
-        const uint8_t* base = c_.at(Mem::UB, at);
+        const uint8_t* base = at == p_.src && t_through[0] ? t_through[0] : c_.at(Mem::UB, at);
         if (!p_.fractal) { adv_load_row(p_.type, base + softmax_place(p_.pitch, 0, r, 0) * size_of(p_.type), out, p_.k); return; }
         for (uint32_t k = 0; k < p_.k; ++k) out[k] = adv_load(p_.type, base, softmax_place(p_.pitch, p_.fractal, r, k));
     }
@@ -43,15 +45,24 @@ private:
 };
 
 double largest(const double* x, uint32_t n) {                 // NaN wins
-    double m = -HUGE_VAL;
-    for (uint32_t i = 0; i < n; ++i) m = x[i] != x[i] || m != m ? NAN : x[i] > m ? x[i] : m;
-    return m;
+    // As integers that order like the values: their maximum may be taken in any order, so the loop vectorises.
+    constexpr int64_t magnitude = INT64_MAX, inf = 0x7ff0000000000000;
+    int64_t most = 0, best = INT64_MIN;
+    for (uint32_t i = 0; i < n; ++i) {
+        int64_t u;
+        std::memcpy(&u, x + i, 8);
+        const int64_t m = u & magnitude, key = u < 0 ? u ^ magnitude : u;
+        most = m > most ? m : most;
+        best = key > best ? key : best;
+    }
+    if (most > inf) return NAN;
+    const int64_t u = best < 0 ? best ^ magnitude : best;
+    double v;
+    std::memcpy(&v, &u, 8);
+    for (uint32_t i = 0; v == 0; ++i) if (x[i] == 0) return x[i];      // of two zeros the first, with its sign
+    return v;
 }
-double total(const double* x, uint32_t n) {
-    double s = 0;
-    for (uint32_t i = 0; i < n; ++i) s += x[i];
-    return s;
-}
+double total(const double* x, uint32_t n) { return adv_sum(n, [=](int64_t i) { return x[i]; }); }
 
 // SoftmaxFlashV3: rows are moved by the distance of their mean from the mean of an eighth of the row.
 void flash_v3(const SoftmaxPlan& p, const Rows& rows, uint32_t r, double* x) {
@@ -102,17 +113,23 @@ void one_row(const SoftmaxPlan& p, const Rows& rows, uint32_t r, double* x) {
             max = in_max != in_max || max != max ? NAN : in_max > max ? in_max : max;
         }
     }
-    for (uint32_t i = 0; i < p.k; ++i) x[i] = std::exp(x[i] - max);
+    // The exponents are at most 0, but with a given maximum; and a logarithm asks for the smallest results.
+    if (p.kind == SoftmaxKind::Simple || p.kind == SoftmaxKind::Log)
+        for (uint32_t i = 0; i < p.k; ++i) x[i] = std::exp(x[i] - max);
+    else
+        for (uint32_t i = 0; i < p.k; ++i) x[i] = exp_between(x[i] - max, -708, 709);
     if (p.kind != SoftmaxKind::Simple) sum = total(x, p.k);
     if (joins) {
         const double e = std::exp(in_max - max), before = e * in_sum;
         sum += before;
         rows.put(p.exp_max, r, p.type, p.exp_lanes, p.kind == SoftmaxKind::Flash ? before / sum : e);
     }
-    if (p.kind != SoftmaxKind::FlashV2)
-        for (uint32_t i = 0; i < p.k; ++i) x[i] /= sum;
-    if (p.kind == SoftmaxKind::Log)
-        for (uint32_t i = 0; i < p.k; ++i) x[i] = std::log10(x[i]);
+    if (p.kind == SoftmaxKind::Log) {
+        for (uint32_t i = 0; i < p.k; ++i) x[i] = std::log10(x[i] / sum);
+    } else if (p.kind != SoftmaxKind::FlashV2) {
+        const double share = 1 / sum;
+        for (uint32_t i = 0; i < p.k; ++i) x[i] *= share;
+    }
     if (p.stats && p.kind != SoftmaxKind::Simple) {
         rows.put(p.max, r, p.stat, p.stat_lanes, max);
         rows.put(p.sum, r, p.stat, p.stat_lanes, sum);
@@ -131,7 +148,6 @@ void softmax_run(Core& c, const Instr& in) {
         if (p.kind == SoftmaxKind::FlashV3) flash_v3(p, rows, r, x.data());
         else one_row(p, rows, r, x.data());
     }
-    adv_poison(c, in);
 }
 
 void softmax_grad_run(Core& c, const Instr& in) {
@@ -152,7 +168,6 @@ void softmax_grad_run(Core& c, const Instr& in) {
         for (uint32_t i = 0; i < p.k; ++i) x[i] = (g[i] - d[r]) * x[i];
         rows.store(p.dst, r, x.data());
     }
-    adv_poison(c, in);
 }
 
 }  // namespace twin

@@ -45,7 +45,6 @@ void topk_run(Core& c, const Instr& in) {
                    p.largest ? "fill the columns behind n with the lowest value" : "fill the columns behind n with the highest value");
         }
     }
-    adv_poison(c, in);
 }
 
 void topk(const TopKCall& s) {

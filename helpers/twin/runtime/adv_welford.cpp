@@ -28,7 +28,6 @@ void update_run(Core& c, const Instr& in) {
     if (p.in_place && p.compute < p.ab)
         for (const auto& [to, from] : {std::pair{p.out_mean, p.in_mean}, std::pair{p.out_var, p.in_var}})
             std::memmove(ub + to + 4 * p.compute, ub + from + 4 * p.compute, 4 * (p.ab - p.compute));
-    adv_poison(c, in);
 }
 
 void final_run(Core& c, const Instr& in) {
@@ -46,7 +45,6 @@ void final_run(Core& c, const Instr& in) {
     adv_store(DType::F32, ub + p.out_mean, 0, mean);
     adv_store(DType::F32, ub + p.out_var, 0, p.rec * sum);
     for (uint32_t out : {p.out_mean, p.out_var}) mark_undefined(c, Mem::UB, out + 4, out + kBlock);    // the other lanes of the block
-    adv_poison(c, in);
 }
 
 void update(const WelfordCall& w) {

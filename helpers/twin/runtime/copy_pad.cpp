@@ -159,7 +159,7 @@ static void pad_in(const CopyCall& c, const CopyBlocks& p, const CopyPad& q) {
                    static_cast<uint32_t>(left), static_cast<uint32_t>(right), static_cast<uint32_t>(width), c.size, c.local.mem, fill});
     in.body = move_padded;
     in.detached = true;
-    if (rows == 1 && width == len) in.shape = Instr::PlainLoad;
+    if (width == len && (rows == 1 || (r.local_pitch == int64_t(len) && r.global_pitch == int64_t(len)))) in.shape = Instr::PlainLoad;
     if (checks_on()) {
         check_pitch(c, p, len, static_cast<uint64_t>(p.src_stride), rows);
         note_copy(c, r);

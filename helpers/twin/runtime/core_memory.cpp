@@ -38,13 +38,31 @@ void let_go_retired() {
     launch().retired.clear();
 }
 
-// Mappings of earlier launches: their pages are there already.
+// f(memory, its first page, bytes of its pages) for what a core of that kind has.
+template <class F> static void each_memory(uint8_t* storage, CoreKind kind, F f) {
+    const size_t guard = page_up(1);
+    uint8_t* at = storage + guard;
+    for (int m = 1; m < int(Mem::N); ++m) {
+        if (!has_memory(kind, Mem(m)) || !launch().capacity[m]) continue;
+        const size_t n = page_up(launch().capacity[m]);
+        f(m, at, n);
+        at += n + guard;
+    }
+}
+
+constexpr int kUnwritten = 0xCD;               // what nobody wrote must not look like a result
+
+// Mappings of earlier launches: their pages are there already, and filled.
 static std::vector<LaunchState::Mapped>& spares() { static std::vector<LaunchState::Mapped> s; return s; }
 
+// Filling them here costs nobody time: the result of the launch has been delivered.
 void keep_memories() {
     constexpr size_t most = 128;
-    for (auto& m : launch().mapped)
-        if (spares().size() < most) spares().push_back(m); else munmap(m.start, m.bytes);
+    for (auto& m : launch().mapped) {
+        if (spares().size() >= most) { munmap(m.start, m.bytes); continue; }
+        each_memory(static_cast<uint8_t*>(m.start), m.kind, [](int, uint8_t* at, size_t n) { std::memset(at, kUnwritten, n); });
+        spares().push_back(m);
+    }
     launch().mapped.clear();
 }
 
@@ -63,34 +81,33 @@ static void* spare_memory(size_t bytes, CoreKind kind) {
 static void give_memory(Instance& i) {
     if (launch().retired.size() > 64) let_go_retired();
     else reclaim_memory();
+    const CoreKind kind = i.core.kind;
     const size_t guard = page_up(1);
     size_t total = guard;
-    for (int m = 1; m < int(Mem::N); ++m) if (has_memory(i.core.kind, Mem(m))) total += page_up(launch().capacity[m]) + guard;
-    auto& pool = launch().free_storage[int(i.core.kind)];
-    bool fresh = false;
-    if (!pool.empty()) {
-        i.storage = pool.back();
+    for (int m = 1; m < int(Mem::N); ++m) if (has_memory(kind, Mem(m))) total += page_up(launch().capacity[m]) + guard;
+    auto& pool = launch().free_storage[int(kind)];
+    void* p = spare_memory(total, kind);
+    const bool filled = p != nullptr, again = !p && !pool.empty();
+    if (again) {
+        p = pool.back();
         pool.pop_back();
     } else {
-        void* p = spare_memory(total, i.core.kind);
-        if (!p) {
-            p = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-            fresh = true;
-        }
+        if (!p) p = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED) fatal("OUT_OF_MEMORY", {}, "no memory for the on-chip memories of another block");
-        i.storage = static_cast<uint8_t*>(p);
-        launch().mapped.push_back({p, total, i.core.kind});
+        launch().mapped.push_back({p, total, kind});
     }
-    uint8_t* at = i.storage + guard;
-    for (int m = 1; m < int(Mem::N); ++m) {
-        if (!has_memory(i.core.kind, Mem(m)) || !launch().capacity[m]) continue;
-        const size_t n = page_up(launch().capacity[m]);
-        if (fresh) mprotect(at, n, PROT_READ | PROT_WRITE);
+    i.storage = static_cast<uint8_t*>(p);
+    each_memory(i.storage, kind, [&](int m, uint8_t* at, size_t n) {
+        if (!filled && !again) mprotect(at, n, PROT_READ | PROT_WRITE);
         // End the memory at the guard page, so that a raw pointer past it is caught.
         i.core.base[m] = at + n - launch().capacity[m];
-        std::memset(i.core.base[m], 0xCD, launch().capacity[m]);  // what nobody wrote must not look like a result
-        at += n + guard;
-    }
+        if (!filled) std::memset(i.core.base[m], kUnwritten, launch().capacity[m]);
+    });
+}
+
+bool independent_cores() {
+    const LaunchState& l = launch();
+    return l.spec.checks && !l.cores_met && std::none_of(l.findings.begin(), l.findings.end(), [](const FindingOut& f) { return f.code == "BLOCK_CONFLICT"; });
 }
 
 void core_begin(Instance& i) {

@@ -51,7 +51,7 @@ struct Region {
     uint8_t rw = kRead;
     uint8_t esize = 1;
     bool masked = false;
-    uint8_t pad_value = 0;          // 1: a write of padding bytes nobody asked for (defined = no)
+    uint8_t pad_value = 0;          // what a write leaves: 0 data, 1 padding nobody asked for, 2 nothing of meaning (scratch)
     uint32_t n0 = 1, n1 = 1, len = 0;
     uint32_t tail = 0;
     int64_t s0 = 0, s1 = 0;
@@ -68,7 +68,7 @@ void for_each_run(const Region& r, const std::function<void(uint64_t lo, uint64_
 // ===== Instructions
 struct Instr;
 using Body = void (*)(Core&, const Instr&);
-struct Instr {
+struct InstrHead {                  // all of an instruction but its operands
     const char* op = "";            // API name as the learner wrote it (static string)
     Pipe pipe = Pipe::V;
     CoreKind needs = CoreKind::AIV; // silently skipped on the other core kind
@@ -84,18 +84,32 @@ struct Instr {
     // copies between GM and local memory: filled by the copy APIs instead of head/slope
     CopyCost copy;
     uint8_t nreg = 0;
-    Region reg[6];
-    std::vector<Region> more;       // rarely needed extra regions
     Body body = nullptr;
     Body before = nullptr, after = nullptr;   // around the check for races, with checks on, on the engine's thread
-    enum : uint8_t { Opaque, PlainLoad, PlainStore, ElementWise };
-    uint8_t shape = Opaque;         // for the worker: a contiguous load, store or element-wise body (held.h)
+    enum : uint8_t { Opaque, PlainLoad, PlainStore, ElementWise, ReadsFirst };
+    uint8_t shape = Opaque;         // for the worker: a contiguous load or store, a body that reads operands 1 to 3, or 0, through held.h
     bool detached = false;          // the body needs nothing but its operands' bytes: a second thread may run it (worker.h)
+    uint16_t payload_bytes = 0;
+};
+struct Instr : InstrHead {
+    Region reg[6];
+    std::vector<Region> more;       // rarely needed extra regions
     alignas(16) unsigned char payload[224];  // body's own arguments, copied by value
 
-    template <class T> void put(const T& v) { static_assert(sizeof(T) <= sizeof(payload), "payload"); std::memcpy(payload, &v, sizeof(T)); }
+    template <class T> void put(const T& v) {
+        static_assert(sizeof(T) <= sizeof(payload), "payload");
+        std::memcpy(payload, &v, sizeof(T));
+        payload_bytes = sizeof(T);
+    }
     template <class T> const T& get() const { return *reinterpret_cast<const T*>(payload); }
     void add(const Region& r) { if (nreg < 6) reg[nreg++] = r; else more.push_back(r); }
+    // As *this = o, without the parts that o does not use.
+    void keep(const Instr& o) {
+        InstrHead::operator=(o);
+        for (int i = 0; i < nreg; ++i) reg[i] = o.reg[i];
+        if (!more.empty() || !o.more.empty()) more = o.more;
+        std::memcpy(payload, o.payload, payload_bytes);
+    }
 };
 void issue(Instr& in);
 

@@ -54,7 +54,7 @@ std::string source_line(At at) {
 
 static bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-std::string argument_at(At at, const char* callee, int n) {
+static std::string find_argument(At at, const char* callee, int n) {
     // A call may go on over several lines, and the compiler may name any of them: look a few lines around.
     for (int start = 0; start >= -4; --start) {
         std::string text;
@@ -80,6 +80,13 @@ std::string argument_at(At at, const char* callee, int n) {
         return out;
     }
     return {};
+}
+
+// Every core names its buffers by the same lines: each is read once.
+std::string argument_at(At at, const char* callee, int n) {
+    auto [it, fresh] = launch().arguments.try_emplace({at.file, at.line, callee, n});
+    if (fresh) it->second = find_argument(at, callee, n);
+    return it->second;
 }
 
 std::string assigned_name(At at) {

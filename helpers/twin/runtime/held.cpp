@@ -42,7 +42,7 @@ void HeldLoads::run(Core& c, const Instr& in) {
             if ((r.rw & kRead) && meets(s, held_[i].to)) {
                 read = true;
                 const bool inside = s.lo >= held_[i].to.lo && s.hi <= held_[i].to.hi;
-                const bool asks = (in.shape == Instr::ElementWise && operand >= 1 && operand < 4) || (in.shape == Instr::PlainStore && operand == 0);
+                const bool asks = (in.shape == Instr::ElementWise && operand >= 1 && operand < 4) || ((in.shape == Instr::PlainStore || in.shape == Instr::ReadsFirst) && operand == 0);
                 if (asks && inside && r.rw == kRead)
                     t_through[operand] = reinterpret_cast<const uint8_t*>(held_[i].from.lo + (s.lo - held_[i].to.lo));
                 else
@@ -63,10 +63,14 @@ void HeldLoads::run(Core& c, const Instr& in) {
         }
     }
     if (in.shape == Instr::PlainLoad) {
-        Held h{&c, in, {}, {}};
-        if (in.nreg == 2 && in.more.empty() && span(c, in.reg[0], h.from) && span(c, in.reg[1], h.to)) {
+        Span from, to;
+        if (in.nreg == 2 && in.more.empty() && span(c, in.reg[0], from) && span(c, in.reg[1], to)) {
             if (held_.size() >= most) carry_out(0);
-            held_.push_back(std::move(h));
+            Held& h = held_.emplace_back();
+            h.core = &c;
+            h.in.keep(in);
+            h.from = from;
+            h.to = to;
             return;
         }
     }

@@ -23,7 +23,7 @@ class HeldLoads {
 
   private:
     struct Span { uint64_t lo, hi; };                     // host addresses
-    struct Held { Core* core; Instr in; Span from, to; };
+    struct Held { Core* core = nullptr; Instr in; Span from{}, to{}; };
     std::vector<Held> held_;                              // oldest first
 
     static bool span(Core& c, const Region& r, Span& s);

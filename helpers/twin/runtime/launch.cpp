@@ -62,7 +62,7 @@ void end_core() {
         }
     if (g->spec.checks) {
         for (int e = 0; e < kEvents; ++e)
-            for (int id = 0; id < kEventIds; ++id) {
+            for (int id = 0; b.flags.used(e) && id < kEventIds; ++id) {
                 const Flag& f = b.flags[e][id];
                 if (f.set() && !f.from_queue)
                     report(Severity::Error, "UNPAIRED_FLAG", f.set_at,
@@ -139,20 +139,55 @@ void launch_begin(const LaunchSpec& spec) {
     }
 }
 
+// ===== Nothing can go on
+// The flag that a core waits for in CrossCoreWaitFlag, -1 elsewhere.
+static int awaited_flag(const Instance& i) {
+    return i.waiting && !strcmp(i.waiting, "CrossCoreWaitFlag") ? i.waiting_key : -1;
+}
+
+// Where a flag was set last by a core that might have meant this one; no line if nowhere.
+static At set_of(int flag, int64_t group) {
+    for (auto& i : g->instances)
+        if (i->core.board && i->core.block_group == group && i->core.board->cross_sets[flag]) return i->core.board->cross_at[flag];
+    return {};
+}
+
+// A flag that was set and that nobody waits for explains a wait for another one: mostly one of the two ids is wrong.
+static void unclaimed_flag(std::string& list, std::string& fix, int missing, int64_t group) {
+    for (auto& i : g->instances)
+        for (int f = 0; f < kFlagIds; ++f) {
+            if (!i->core.board || i->core.block_group != group || i->core.board->arrived[f].empty() || awaited_flag(*i) == f) continue;
+            const At at = set_of(f, group);
+            list += fmt("\n  flag %d was set at %s, and nothing waits for it", f, where(at).c_str());
+            if (missing >= 0) fix = fmt("use the same id on both sides: %s sets flag %d, the wait is for flag %d", where(at).c_str(), f, missing);
+            return;
+        }
+}
+
 static void blocked_report() {
-    std::string list;
-    int shown = 0, waiting = 0, gone = 0;
-    At first{};
+    std::string list, fix = "every block must reach every SyncAll equally often, and every wait needs its set";
+    int shown = 0, waiting = 0, gone = 0, missing = -1;
+    int64_t group = -1;
+    At first{}, culprit{};
     for (auto& i : g->instances) {
         if (i->done) { ++gone; continue; }
         if (!i->waiting) continue;
         ++waiting;
         if (!first.line) first = i->waiting_at;
-        if (shown++ < 8) list += fmt("\n  block %lld%s waits in %s since %s", (long long)i->core.block, i->core.kind == CoreKind::AIC ? " (AIC)" : "", i->waiting, where(i->waiting_at).c_str());
+        const int flag = awaited_flag(*i);
+        const bool never = flag >= 0 && !set_of(flag, i->core.block_group).line;
+        if (never && !culprit.line) { culprit = i->waiting_at; missing = flag; group = i->core.block_group; }
+        if (shown++ < 8)
+            list += fmt("\n  block %lld%s waits in %s since %s", (long long)i->core.block, i->core.kind == CoreKind::AIC ? " (AIC)" : "",
+                        flag < 0 ? i->waiting : fmt("%s(%d)", i->waiting, flag).c_str(), where(i->waiting_at).c_str()) + (never ? ": no core sets this flag" : "");
     }
     if (waiting > 8) list += fmt("\n  … and %d more", waiting - 8);
+    if (missing >= 0) {
+        fix = fmt("set flag %d when the data is complete: CrossCoreSetFlag<2, pipe>(%d)", missing, missing);
+        unclaimed_flag(list, fix, missing, group);
+    }
     if (gone) list += fmt("\n  %d block(s) have already returned", gone);
-    report(Severity::Error, "DEADLOCK", first, "no block can go on:" + list, "every block must reach every SyncAll equally often, and every wait needs its set");
+    report(Severity::Error, "DEADLOCK", culprit.line ? culprit : first, "no block can go on:" + list, fix);
     g->stopped = true;
 }
 
@@ -238,9 +273,7 @@ void launch_end(LaunchResult& out) {
     std::sort(g->trace.cores.begin(), g->trace.cores.end(), [](const CoreTrace& a, const CoreTrace& b) { return a.core < b.core; });
     trace_op("scalar work");                               // names what the timing sums up between instructions
     if (!failed()) out.timing = time_trace(g->trace, g->chip, g->spec.warm);   // while the worker copies the last bytes
-    const bool conflict = std::any_of(g->findings.begin(), g->findings.end(), [](const FindingOut& f) { return f.code == "BLOCK_CONFLICT"; });
-    if (g->spec.checks && !g->cores_met && !conflict) worker_help();
-    let_go_retired();
+    if (independent_cores()) worker_help();
     worker_stop();
     out.failed = failed();
     if (!out.failed) perf_notes(g->trace, out.timing);

@@ -96,9 +96,9 @@ void report_leaks(Severity severity) {
         if (!q.live) continue;
         for (int i = 0; i < q.num; ++i) {
             const Slot& b = s.slots[q.first + i];
+            if (b.state == SlotState::Free) continue;
             const std::string rounds = fmt("AllocTensor ran %llu times, EnQue %llu, DeQue %llu, FreeTensor %llu", (unsigned long long)q.allocs, (unsigned long long)q.enques, (unsigned long long)q.deques, (unsigned long long)q.frees);
             const char* name = q.name.c_str();
-            if (b.state == SlotState::Free) continue;
             if (b.state == SlotState::Occupied)
                 report(severity, "LEAK", b.alloc_at, fmt("%s: the tensor of AllocTensor at %s was neither handed on nor freed (%s)", name, at_line(b.alloc_at).c_str(), rounds.c_str()), fmt("call %s.EnQue or %s.FreeTensor on every path", name, name));
             else if (b.state == SlotState::Enque)

@@ -254,7 +254,7 @@ uint32_t track(const Instr& in, uint32_t k, uint32_t seq) {
                 s->visit(lo, hi, [&](uint64_t, uint64_t, Cell& cell) { remember(cell, me); });
                 return;
             }
-            s->overwrite(lo, hi, me, r.pad_value ? kPadding : kDefined);
+            s->overwrite(lo, hi, me, r.pad_value == 2 ? kNeverWritten : r.pad_value ? kPadding : kDefined);
         });
     });
     if (undefined && (in.undef == Undef::Propagate || (in.undef == Undef::Store && stores_to_workspace(in)))) propagate_undefined(shadow_of, in);

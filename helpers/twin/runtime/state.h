@@ -28,6 +28,18 @@ struct Flag {
     uint32_t sets = 0, waits = 0;
 };
 
+// Most kernels use three or four events: the others take no room.
+struct FlagTable {
+    Flag* operator[](int event) {
+        if (!used(event)) row_[event].reset(new Flag[kEventIds]);
+        return row_[event].get();
+    }
+    bool used(int event) const { return row_[event] != nullptr; }
+
+  private:
+    std::unique_ptr<Flag[]> row_[kEvents];
+};
+
 // What stands in the queue of a pipe that cannot run on yet.
 struct Pending {
     enum Kind : uint8_t { Op, Set, Wait, Barrier, Cross } kind;
@@ -42,7 +54,7 @@ struct Scoreboard {
     Clock K[kPipes];         // what is known complete before the next operation of the pipe starts
     uint32_t n[kPipes] = {}; // operations issued on the pipe
     bool scalar_open = false;
-    Flag flags[kEvents][kEventIds];
+    FlagTable flags;
     std::deque<Pending> queue[kPipes];
     uint32_t seq = 0;
     Shadow shadow[static_cast<int>(Mem::N)];
@@ -105,6 +117,7 @@ struct LaunchState {
     std::vector<double> line_cycles;
     std::vector<uint64_t> line_count, line_accesses;   // charges, and single elements among them
     std::vector<std::string> source_lines;
+    std::map<std::tuple<const char*, int, const char*, int>, std::string> arguments;   // of calls, as written: file, line, callee, place
     std::map<uint64_t, Remote> published;
     std::map<std::tuple<int, int, int>, std::map<int, std::deque<Remote>>> arrivals;  // (mode, group, id) -> core -> snapshots
     std::vector<Remote> sync_clock;
@@ -113,7 +126,7 @@ struct LaunchState {
     std::vector<BufferOut> buffers_out;
     const char *known_file = nullptr, *other_file = nullptr, *live_op = nullptr;   // names already compared
     std::set<int> literal_ids;                 // lines already looked at
-    struct Retired { Instance* instance; uint32_t mark; };  // ended, but bodies of it may still run on the worker
+    struct Retired { Instance* instance; uint64_t mark; };  // ended, but bodies of it may still run on the worker
     std::vector<Retired> retired;
     std::vector<uint8_t*> free_storage[2];               // per core kind
     struct Mapped { void* start; size_t bytes; CoreKind kind; };
@@ -133,7 +146,8 @@ void note_scalar(At at);                       // an instruction is issued: the 
 void core_begin(Instance& i);
 void core_release(Instance& i);
 void keep_memories();                           // end of the launch's life: its mappings serve the next one
-void let_go_retired();                          // waits for the worker, then frees what ended cores still held
+bool independent_cores();                        // they have not met, and no conflict between them is known
+void let_go_retired();                          // waits for the worker, then frees what ended cores still hold
 [[noreturn]] void stop_launch();
 std::vector<char*>& spare_stacks();
 bool yield_until(const std::function<bool()>& ready, const char* what, At at, int key);

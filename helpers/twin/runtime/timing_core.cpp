@@ -10,12 +10,17 @@ constexpr double kOwnEvent = 50;           // ns: longer scalar work is an event
 }  // namespace
 
 CoreTimer::CoreTimer(int i, const CoreTrace& t, const Costs& c, Neighbourhood& w, int op)
-    : trace(t), index(i), scalar_op(op), costs_(c), world_(w), flags_(kEvents * kIds) {
+    : trace(t), index(i), scalar_op(op), costs_(c), world_(w) {
     for (PipeTimer& p : pipe) p.starts.resize(size_t(c.queue_depth));
 }
 
 CoreTimer::Times& CoreTimer::flag(const Record& r) {
-    return flags_[size_t(r.event % kEvents) * kIds + size_t(r.id % kIds)];
+    uint16_t& at = flag_index_[size_t(r.event % kEvents) * kIds + size_t(r.id % kIds)];
+    if (!at) {
+        flags_.emplace_back();
+        at = uint16_t(flags_.size());
+    }
+    return flags_[at - 1u];
 }
 
 void CoreTimer::start(double time) {

@@ -88,7 +88,8 @@ private:
     bool charged_ = false, waiting_sync_ = false;
     bool gathering_ = false;                          // the last event of scalar work collects small pieces
     double sync_time_ = -1;
-    std::vector<Times> flags_;                        // (event, id)
+    uint16_t flag_index_[48 * 16] = {};               // (event, id) -> 1 + place in flags_
+    std::vector<Times> flags_;                         // those that are used
     Times cross_[16];
     std::vector<std::pair<int, double>> pending_allocs_;   // buffer, time
     int last_pipe_ = -1;

@@ -1,42 +1,14 @@
 // Exp, Ln, Abs, Reciprocal, Sqrt, Rsqrt, Relu, Not.
 #include <memory>
 
+#include "vec_exp.h"
 #include "vec_loops.h"
 
 namespace twin {
 namespace {
 
-// e^x for x in float range, to double accuracy: x = k ln2 + r, Taylor series of e^r, scaled by the exponent field.
-// Plain arithmetic, so every machine gives the same bits and the loop vectorises.
-inline double exp_double(double x) {
-    x = x > 90.0 ? 90.0 : x;          // beyond: inf in float either way
-    x = x < -110.0 ? -110.0 : x;      // beyond: 0
-    const double shift = 6755399441055744.0;                    // 1.5 * 2^52: adding it rounds to an integer
-    const double t = x * 1.4426950408889634074 + shift;
-    const double k = t - shift;
-    double r = x - k * 6.93147180369123816490e-01;
-    r = r - k * 1.90821492927058770002e-10;
-    double p = 1.0 / 6227020800.0;                              // 1/13!, then 1/12! ... 1/0!
-    p = p * r + 1.0 / 479001600.0;
-    p = p * r + 1.0 / 39916800.0;
-    p = p * r + 1.0 / 3628800.0;
-    p = p * r + 1.0 / 362880.0;
-    p = p * r + 1.0 / 40320.0;
-    p = p * r + 1.0 / 5040.0;
-    p = p * r + 1.0 / 720.0;
-    p = p * r + 1.0 / 120.0;
-    p = p * r + 1.0 / 24.0;
-    p = p * r + 1.0 / 6.0;
-    p = p * r + 0.5;
-    p = p * r + 1.0;
-    p = p * r + 1.0;
-    uint64_t n;
-    std::memcpy(&n, &t, 8);
-    n = (n + 1023) << 52;                                       // low bits of t hold k
-    double scale;
-    std::memcpy(&scale, &n, 8);
-    return p * scale;
-}
+// e^x for x in float range: beyond 90 it is inf in float either way, below -110 it is 0.
+inline double exp_double(double x) { return exp_between(x, -110.0, 90.0); }
 
 // Natural logarithm of a float: x = 2^e m, m in [sqrt(1/2), sqrt 2), 2 artanh((m-1)/(m+1)).
 inline double log_double(double x) {

@@ -21,22 +21,27 @@ namespace {
 
 struct Job { Core* core; Instr in; };
 
-constexpr uint32_t kJobs = 4096;            // the engine runs at most this far ahead
+constexpr uint64_t kJobs = 4096;            // the engine runs at most this far ahead
+constexpr uint64_t kNoLimit = ~0ull;
 
 // One producer, one consumer. Each looks a short while for the other and then sleeps: yielding would hand the CPU to
 // other processes for a whole time slice.
 struct Worker {
-    std::vector<Job> ring{kJobs};
-    std::atomic<uint32_t> head{0}, tail{0};  // done, handed over
-    std::atomic<uint32_t> limit{~0u};        // the engine itself does the jobs from here on
-    std::atomic<bool> stop{false}, worker_sleeps{false}, engine_sleeps{false};
+    std::vector<Job*> ring = std::vector<Job*>(kJobs);
+    std::vector<std::unique_ptr<Job>> jobs;  // all there are, engine only
+    std::vector<Job*> idle;                  // those that wait for their next use, engine only
+    uint64_t returned = 0;                   // the first job that has not come back to idle
+    std::atomic<uint64_t> head{0}, tail{0};  // done, handed over
+    std::atomic<uint64_t> limit{kNoLimit};   // the engine itself does the jobs from here on
+    std::atomic<bool> worker_sleeps{false}, engine_sleeps{false};
     std::mutex mutex;
     std::condition_variable changed;
-    struct Later { uint32_t job; Core* core; std::function<void()> f; };
+    struct Later { uint64_t job; Core* core; std::function<void()> f; };
     std::vector<Later> later, later_here;    // what bodies on the worker, and on the engine in help(), leave to be done
-    std::vector<std::pair<uint32_t, uint32_t>> blocks;   // jobs of cores that have ended, engine only
-    uint32_t block_begin = 0, running_job = 0, helped_job = 0;
-    HeldLoads held;                          // worker only
+    struct Block { uint64_t begin, end; };   // jobs of a core that has ended
+    std::vector<Block> blocks;               // engine only
+    uint64_t block_begin = 0, running_job = 0, helped_job = 0;
+    HeldLoads held, own;                     // of the worker, of the engine
     uint32_t given = 0, waits = 0;           // engine only
     std::thread thread;
 
@@ -59,8 +64,8 @@ struct Worker {
 #endif
     }
 
-    void do_job(HeldLoads& where, uint32_t at) {
-        Job& j = ring[at % kJobs];
+    void do_job(HeldLoads& where, uint64_t at) {
+        Job& j = *ring[at % kJobs];
         if (!j.core) where.flush();
         else if (j.in.body) where.run(*j.core, j.in);
         else where.drop(*j.core);
@@ -68,10 +73,9 @@ struct Worker {
     void run() {
         t_on_worker = true;
         for (;;) {
-            const uint32_t h = head.load();
+            const uint64_t h = head.load();
             if (h == tail.load() || h >= limit.load()) {
-                if (stop.load()) return;
-                sleep_until(worker_sleeps, 2000, [&] { return (tail.load() != h && h < limit.load()) || stop.load(); });
+                sleep_until(worker_sleeps, 2000, [&] { return tail.load() != h && h < limit.load(); });
                 continue;
             }
             running_job = h;
@@ -80,50 +84,64 @@ struct Worker {
             wake(engine_sleeps);
         }
     }
-    void give_flush() { give(nullptr, {}); }
+    // A job that is done is used again at once: the fewer there are, the more of them stay in the cache.
+    Job* fresh_job() {
+        for (const uint64_t h = head.load(); returned != h; ++returned) idle.push_back(ring[returned % kJobs]);
+        if (idle.empty()) {
+            jobs.push_back(std::make_unique<Job>());
+            return jobs.back().get();
+        }
+        Job* j = idle.back();
+        idle.pop_back();
+        return j;
+    }
+    void give_flush() { static Instr none; give(nullptr, none); }
     void give(Core* c, const Instr& in) {
-        const uint32_t t = tail.load();
+        const uint64_t t = tail.load();
         if (t - head.load() >= kJobs) sleep_until(engine_sleeps, 500, [&] { return t - head.load() < kJobs; });
-        Job& j = ring[t % kJobs];
-        j.core = c;
-        j.in = in;
+        Job* j = fresh_job();
+        j->core = c;
+        j->in.keep(in);
+        ring[t % kJobs] = j;
         tail.store(t + 1);
         wake(worker_sleeps);
     }
     void wait() {
         give_flush();
-        const uint32_t t = tail.load();
+        const uint64_t t = tail.load();
         sleep_until(engine_sleeps, 500, [&] { return head.load() == t; });
     }
-    // The engine has nothing else to do: it takes whole cores from the end of the order while the worker goes on at the
-    // front. For kernels whose cores do not meet.
-    void help() {
-        HeldLoads mine;
-        uint32_t from = tail.load();
-        if (blocks.empty() || blocks.back().second != from) return;
-        for (size_t k = blocks.size(); k-- > 0 && blocks[k].second == from;) {
-            const uint32_t begin = blocks[k].first;
-            limit.store(begin);
-            if (head.load() >= begin) break;  // the worker is there already
-            t_on_worker = t_helping = true;   // bodies leave their reports for later here too
-            for (uint32_t j = begin; j < from; ++j) { helped_job = j; do_job(mine, j); }
-            t_on_worker = t_helping = false;
-            from = begin;
+    // The engine does the jobs of a core itself, unless the worker is there already. `limit` keeps the worker out.
+    bool take(const Block& b) {
+        limit.store(b.begin);
+        if (head.load() >= b.begin) return false;
+        t_on_worker = t_helping = true;      // bodies leave their reports for later here too
+        for (uint64_t j = b.begin; j < b.end; ++j) {
+            helped_job = j;
+            do_job(own, j);
         }
+        t_on_worker = t_helping = false;
+        return true;
+    }
+    void open() {
+        limit.store(kNoLimit);
+        wake(worker_sleeps);
+    }
+    // The engine has nothing else to do: it takes cores from the end of the order while the worker goes on at the front.
+    void help() {
+        uint64_t from = tail.load();
+        for (size_t k = blocks.size(); k-- > 0 && blocks[k].end == from && take(blocks[k]);) from = blocks[k].begin;
+        if (from == tail.load()) { open(); return; }
         limit.store(from);
         wake(worker_sleeps);
         sleep_until(engine_sleeps, 500, [&] { return head.load() == from; });
         head.store(tail.load());
-        limit.store(~0u);
-    }
-    void finish() {
-        stop.store(true);
-        wake(worker_sleeps);
-        thread.join();
+        open();
     }
 };
 
-std::unique_ptr<Worker> g_worker;
+Worker* g_worker = nullptr;                  // started by the first launch that wants it, asleep between launches
+bool g_working = false;                      // this launch wants it
 
 int cpus() {
     cpu_set_t s;
@@ -148,29 +166,32 @@ void keep_apart(pthread_t thread) {
 }  // namespace
 
 void worker_start() {
-    if (g_worker || cpus() < 2) return;
-    try {
-        g_worker = std::make_unique<Worker>();
-        g_worker->thread = std::thread([w = g_worker.get()] { w->run(); });
-        keep_apart(g_worker->thread.native_handle());
-    } catch (const std::exception&) {         // no thread to be had: the engine does everything itself
-        g_worker.reset();
+    if (cpus() < 2) return;
+    if (!g_worker) {
+        auto w = std::make_unique<Worker>();
+        try {
+            w->thread = std::thread([w = w.get()] { w->run(); });
+        } catch (const std::exception&) {     // no thread to be had: the engine does everything itself
+            return;
+        }
+        g_worker = w.release();
     }
+    keep_apart(g_worker->thread.native_handle());
+    g_worker->given = g_worker->waits = 0;
+    g_working = true;
 }
 
 void worker_stop() {
-    if (!g_worker) return;
     worker_wait();
-    g_worker->finish();
-    g_worker.reset();
+    g_working = false;
 }
 
 // A kernel that looks at its results after every few instructions gains nothing and pays for every hand-over.
 static bool pays(const Worker& w) { return w.waits < 16 || w.given > 16 * w.waits; }
 
 bool worker_take(Core& c, const Instr& in) {
-    Worker* w = g_worker.get();
-    if (!w || (!g_bodies_pending && !pays(*w))) return false;
+    Worker* w = g_worker;
+    if (!g_working || (!g_bodies_pending && !pays(*w))) return false;
     ++w->given;
     w->give(&c, in);
     g_bodies_pending = true;
@@ -179,7 +200,7 @@ bool worker_take(Core& c, const Instr& in) {
 
 void worker_wait() {
     if (!g_bodies_pending || t_on_worker) return;
-    Worker* w = g_worker.get();
+    Worker* w = g_worker;
     ++w->waits;
     w->wait();
     g_bodies_pending = false;
@@ -194,17 +215,18 @@ void worker_wait() {
 }
 
 void worker_help() {
-    if (g_worker && g_bodies_pending) g_worker->help();
+    if (g_bodies_pending) g_worker->help();
 }
 
-uint32_t worker_leave(Core& c) {
+uint64_t worker_leave(Core& c) {
     if (!g_bodies_pending) return 0;
     Worker& w = *g_worker;
-    w.give(&c, {});                           // loads held back for it still point into the memories that are passed on
+    static Instr none;
+    w.give(&c, none);                         // loads held back for it still point into the memories that are passed on
     w.blocks.push_back({w.block_begin, w.tail.load()});
     return w.block_begin = w.tail.load();
 }
-bool worker_passed(uint32_t mark) { return !g_bodies_pending || int32_t(g_worker->head.load(std::memory_order_acquire) - mark) >= 0; }
+bool worker_passed(uint64_t mark) { return !g_bodies_pending || g_worker->head.load() >= mark; }
 
 void on_engine(Core& c, std::function<void()> f) {
     if (t_helping) g_worker->later_here.push_back({g_worker->helped_job, &c, std::move(f)});

@@ -14,9 +14,9 @@ void worker_start();                        // for launches that move much data,
 void worker_stop();
 bool worker_take(Core& c, const Instr& in); // false: run it yourself
 void worker_wait();                         // until everything handed over has been done
-void worker_help();                         // the engine does a part of what is left itself (cores that never met)
-uint32_t worker_leave(Core& c);             // the core has ended: a point in the order of what was handed over …
-bool worker_passed(uint32_t mark);          // … and whether the worker is past it
+void worker_help();                         // the engine does a part of what is left itself: for independent_cores()
+uint64_t worker_leave(Core& c);             // the core has ended: a point in the order of what was handed over …
+bool worker_passed(uint64_t mark);          // … and whether the worker is past it
 // Run on the engine's thread with c as the running core: now, or at the next worker_wait when a body on the worker asks.
 void on_engine(Core& c, std::function<void()> f);
 
