@@ -76,13 +76,13 @@ STRIDED = """
 """
 STRIDED_PARAMS = (
     "GM_ADDR x, GM_ADDR y, GM_ADDR z, int32_t n, uint32_t room, uint64_t lo, uint64_t hi, int32_t rep, int32_t db, int32_t ab, int32_t bb_, int32_t dr, "
-    "int32_t ar, int32_t br, int32_t op"
+    "int32_t ar, int32_t br"
 )
 
 
 def strided(body: str, x, y, z, *, lo=0, hi=0, rep=1, blk=(1, 1, 1), rs=(8, 8, 8), op=0, checks="full"):
     """Runs `body` (statements on d, a, b, mask, lo, rep, op and the six strides) on arrays of one type; returns the Run."""
-    k = compiled(entry(STRIDED.format(t=CTYPE[x.dtype.name], body=body), STRIDED_PARAMS))
+    k = compiled(entry(STRIDED.format(t=CTYPE[x.dtype.name], body=body), STRIDED_PARAMS + ", int32_t op"))
     return k.launch(1, (x, y, z, int(z.size), room(z.size, z.itemsize), lo, hi, rep, *blk, *rs, op), checks=checks)
 
 
