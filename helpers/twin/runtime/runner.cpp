@@ -34,6 +34,7 @@
 #include "runner_library.h"
 #include "runner_request.h"
 #include "twin/entry.h"
+#include "worker.h"
 
 namespace twin {
 
@@ -63,7 +64,7 @@ Process process() {
 }
 
 bool alone() {
-    return process().threads == 1 && waitpid(-1, nullptr, WNOHANG) < 0;
+    return process().threads == 1 + worker_threads() && waitpid(-1, nullptr, WNOHANG) < 0;
 }
 
 void limit(int what, uint64_t bytes) {

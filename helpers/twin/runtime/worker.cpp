@@ -181,6 +181,8 @@ void worker_start() {
     g_working = true;
 }
 
+int worker_threads() { return g_worker ? 1 : 0; }
+
 void worker_stop() {
     worker_wait();
     g_working = false;

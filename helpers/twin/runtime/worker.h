@@ -12,6 +12,7 @@ namespace twin {
 
 void worker_start();                        // for launches that move much data, when there is a second CPU
 void worker_stop();
+int worker_threads();                       // it stays between launches, asleep
 bool worker_take(Core& c, const Instr& in); // false: run it yourself
 void worker_wait();                         // until everything handed over has been done
 void worker_help();                         // the engine does a part of what is left itself: for independent_cores()
