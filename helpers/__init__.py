@@ -20,6 +20,7 @@ from .errors import CheckError, CompileError, Finding, KernelError, SetupError, 
 from .expect import expect_error
 from .kernel import Kernel, compile
 from .npu.codes import acl_error
+from .profile import profile
 from .program import run_program
 from .run import Run
 from .ship import ship
@@ -28,7 +29,7 @@ from .ubsim import ubsim
 
 __version__ = "0.1.0"
 __all__ = ["CheckError", "CompileError", "Finding", "Kernel", "KernelError", "Run", "SetupError", "WorkbookError", "acl_error", "check", "chip",
-           "chips", "compare", "compile", "doctor", "expect_error", "explain", "host", "run_program", "ship",
+           "chips", "compare", "compile", "doctor", "expect_error", "explain", "host", "profile", "run_program", "ship",
            "tiling_struct", "ubsim", "workspace"]
 
 magic.register()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .errors import Finding, KernelError, SEVERITIES, with_source
+from .errors import Finding, KernelError, SEVERITIES, WorkbookError, with_source
 from .launch import EVENT, MARK
 
 if TYPE_CHECKING:
@@ -75,6 +75,17 @@ class Run:
         blocks = f"{self.blocks} block{'' if self.blocks == 1 else 's'}"
         return ", ".join([f"{self.name}: {blocks}, {self.time_us:.2f} us {self.origin}", *self.notes, *seen])
 
+    def _with_busy(self) -> "Run":
+        """Fills in the busy time of the pipes from the events."""
+        from .views.data import busy
+        self.busy = busy(self)
+        return self
+
+    def _require_events(self, view: str) -> None:
+        if self.origin.startswith("measured") and not (self.events["end"] > self.events["start"]).any():
+            raise WorkbookError(f"A measured run has no {view}: the device tells when a kernel starts and ends, not what each instruction does. "
+                                "Run it on the twin (kernel.host), or read a trace of the simulator with hp.profile.")
+
     # ---- views: plain functions of this run, loaded when first asked for
 
     def timeline(self, start=None, end=None, **options):
@@ -83,6 +94,7 @@ class Run:
         start, end: range in us. blocks: a block number, a list, or "all". pipes: for example ["MTE2", "V"].
         flags=True: also SetFlag and WaitFlag. labels=False: no names in the bars. width: in inches.
         """
+        self._require_events("timeline")
         from .views.timeline import timeline
         return timeline(self, start, end, **options)
 
@@ -98,11 +110,13 @@ class Run:
 
     def ub_map(self, **options):
         """Which buffer lies where in UB, and when. block: which block. mem: "UB", "L1", … start, end: range in us."""
+        self._require_events("UB map")
         from .views.ub_map import ub_map
         return ub_map(self, **options)
 
     def hot_lines(self, top: int | None = None):
         """Cycles beside every line of the kernel. top: only the n most expensive lines."""
+        self._require_events("hot lines")
         from .views.hot_lines import hot_lines
         return hot_lines(self, top)
 

@@ -142,7 +142,11 @@ def test_the_same_call_as_on_the_host_and_auto_takes_the_device(machine):
 def test_views_of_a_measured_run_say_what_they_need(machine):
     x, y, z = data()
     run = hp.compile(ADD, target="npu")[1](x, y, z, N)
-    assert "measured" in str(run.report()) and run.pipes == {}
+    text = str(run.report())
+    assert "measured" in text and "profile of msprof op" in text and "launch  " not in text and run.pipes == {}
+    for view in (run.timeline, run.ub_map, run.hot_lines):
+        with pytest.raises(hp.WorkbookError, match="A measured run has no"):
+            view()
 
 
 def test_the_magic_takes_the_target(machine):

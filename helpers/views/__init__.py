@@ -14,6 +14,8 @@ compare         two runs: bytes, instructions, cycles, and where they part
 bars            a ladder of versions beside published times
 memory          the way of the bytes through the chip; which UB bank groups operands share
 report          one page about a run
+profile_table   profiles: launches by kernel, beside the estimate, busy shares by version
+host_lanes      what a host program called, and what ran on its streams
 chrome_trace    the events for a trace viewer
 widgets         sliders around these functions
 """

@@ -52,6 +52,8 @@ def hbm_share(run) -> float:
 def bound(run) -> tuple[str, str]:
     """(what sets the time, one sentence why): "HBM", a pipe, "launch", or "waiting"."""
     rows, launch, time = pipe_rows(run), data.launch_us(run), getattr(run, "time_us", 0) or 0
+    if not rows and data.origin(run).startswith("measured"):
+        return "unknown", "The time was measured as a whole; which pipe sets it is in a profile of msprof op (hp.profile)."
     if not rows:
         return "launch", "No pipe did anything: the time is the launch."
     if time > 0 and launch / time > 0.5:

@@ -63,6 +63,8 @@ def time_rows(run) -> list[list[str]]:
     time, launch = float(getattr(run, "time_us", 0) or 0), data.launch_us(run)
     infos = data.cores(run)
     kinds = ", ".join(f"{sum(c.kind == k for c in infos)} {k}" for k in data.KINDS if any(c.kind == k for c in infos))
+    if not infos and data.origin(run).startswith("measured"):
+        return [["time", f"{time:,.2f} us", data.origin(run)], ["blocks", f"{getattr(run, 'blocks', 0):,}", ""]]
     rows = [
         ["time", f"{time:,.2f} us", data.origin(run)],
         ["cycles", f"{getattr(run, 'cycles', 0) or 0:,.0f}", f"at {data.cycles_per_us(run) / 1e3:g} GHz"],
