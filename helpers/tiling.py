@@ -43,7 +43,7 @@ class Field:
 
 
 class TilingStruct:
-    """Base of the generated classes. Fields are attributes; fields that are not given are 0, as on the host side of CANN."""
+    """Base of the generated classes. Fields are attributes; a field that is not given has the initialiser of the struct, else 0."""
 
     fields: tuple[Field, ...] = ()
     dtype: np.dtype = np.dtype([])
@@ -52,11 +52,12 @@ class TilingStruct:
     _layout: tuple[Field, ...] = ()
     _dtype: np.dtype = np.dtype([])
     _nested: dict = {}
+    _default: bytes = b""
 
     def __init__(self, /, *unnamed, **values):
         if unnamed:
             raise TilingError(f"{type(self).__name__} takes its values by name: {type(self).__name__}({self._layout[0].name}=…).")
-        object.__setattr__(self, "_data", np.zeros((), self._dtype))
+        object.__setattr__(self, "_data", np.frombuffer(bytearray(self._default or self._dtype.itemsize), self._dtype).reshape(()))
         for name, value in values.items():
             setattr(self, name, value)
 
@@ -166,7 +167,7 @@ def _class(name: str, found: dict[str, layouts.Layout], made: dict, source: str)
     dtype = np.dtype({"names": [f.name for f in layout.fields], "formats": formats, "offsets": [f.offset for f in layout.fields],
                       "itemsize": layout.nbytes})
     lines = "\n".join(f"    {f.offset:>5}  {f}" for f in fields)
-    public = {"fields": fields, "dtype": dtype, "nbytes": layout.nbytes, "_layout": fields, "_dtype": dtype, "_nested": nested,
+    public = {"fields": fields, "dtype": dtype, "nbytes": layout.nbytes, "_layout": fields, "_dtype": dtype, "_nested": nested, "_default": layout.default,
               "__doc__": f"{layout.nbytes} B, from {source}:\n{lines}", "__module__": __name__}
     made[name] = type(name, (TilingStruct,), {**public, **{f.name: _property(f) for f in fields}})
     return made[name]

@@ -40,14 +40,14 @@ def test_layout_is_that_of_the_compiler(Everything):
 
 def test_values_and_bytes_round_trip(Everything):
     t = Everything(total=5, eps=0.5, last=True, mode=1, dtype=-1, w=[[1, 2, 3, 4], [5, 6, 7, 8]], b=1.5, one=dict(a=3), two=[dict(d=2.5), dict(v=[3, -4])])
-    assert (t.total, t.tile, t.eps, t.last, t.dtype, t.b) == (5, 0, 0.5, True, -1, 1.5)
+    assert (t.total, t.tile, t.eps, t.last, t.dtype, t.b) == (5, 8, 0.5, True, -1, 1.5)
     assert t.two[1].v.tolist() == [3, -4] and t.one.a == 3
     again = Everything.from_bytes(bytes(t))
     assert again == t and bytes(again) == bytes(t) == t.array().tobytes()
     again.two[0].a = 200
     again.one.d = 0.25
     assert again.two[0].a == 200 and again.one.d == 0.25 and again != t
-    assert repr(Everything(total=1)).startswith("Everything(total=1, tile=0, eps=0.0, last=False")
+    assert repr(Everything(total=1)).startswith("Everything(total=1, tile=8, eps=0.0, last=False")
 
 
 @pytest.mark.parametrize("values, words", [
@@ -156,3 +156,21 @@ def test_any_plain_struct_follows_natural_alignment(fields):
         assert (field.offset, field.nbytes) == (at, size * (n or 1))
         at, widest = at + size * (n or 1), max(widest, size)
     assert made.nbytes == -(-at // widest) * widest
+
+
+def test_initialisers_of_the_struct_are_taken_over(Everything):
+    t = Everything()
+    assert (t.total, t.tile, t.eps, t.w.tolist()) == (7, 8, 0, [[0.0] * 4] * 2)
+    assert (Everything(tile=1).total, Everything(tile=1).tile) == (7, 1)
+    T = hp.tiling_struct("struct Inner { float v[2] = {1.5f, 2.5f}; int8_t a = -1; };\nstruct Outer { uint8_t b; Inner one; Inner two[2]; int64_t last = 1 << 20; };\n", "Outer")
+    t = T()
+    assert (t.b, t.one.v.tolist(), t.one.a, t.last) == (0, [1.5, 2.5], -1, 1 << 20) and [p.v.tolist() for p in t.two] == [[1.5, 2.5]] * 2
+    read = hp.compile('#include "kernel_operator.h"\nstruct T { uint32_t a = 7; float b{0.5f}; };\nextern "C" __global__ __aicore__ void k(T t) { AscendC::printf("%u %f", t.a, t.b); }\n')
+    plain = hp.tiling_struct("struct T { uint32_t a = 7; float b{0.5f}; };", "T")
+    assert read[1](plain(b=2)).stdout.split() == ["7", "2.000000"]
+
+
+def test_initialisers_that_only_run_time_knows_are_refused():
+    with pytest.raises(hp.CompileError, match="initialiser of T is not known to the compiler"):
+        hp.tiling_struct("int seen();\nstruct T { uint32_t a = seen(); };", "T")
+    assert hp.tiling_struct("struct T { static constexpr int n = 3; uint32_t a[n]; };", "T")().a.tolist() == [0, 0, 0]

@@ -4,6 +4,7 @@ The probe is compiled, never run: its object file holds a table of constants beh
 """
 from __future__ import annotations
 
+import re
 import struct as packing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +14,13 @@ from . import compile as builder
 from . import diagnose, runtime, twin
 from .cache import Cache, key
 from .compiler import find
+from .scan import blank
 from .structs import StructText
 
 _MARK = (0x5457494E_4C41594F, 0x55545F54_41424C45)   # two words that no other data starts with
 _SLOTS = 9                                           # numbers per field
+_DEFAULT = 0x5457494E_44464C54                       # before the bytes of a struct that nobody has filled
+_ROOM = 64                                           # bytes from that mark to the struct: any alignment fits
 _PROBE = """
 namespace twin_layout {
 template <class T> constexpr long long kind() {
@@ -30,6 +34,11 @@ template <class T> constexpr long long element() { return static_cast<long long>
 #define TWIN_FIELD(S, f, nested) static_cast<long long>(__builtin_offsetof(S, f)), static_cast<long long>(sizeof(S::f)), \\
     ::twin_layout::kind<decltype(S::f)>(), ::twin_layout::element<decltype(S::f)>(), static_cast<long long>(std::rank<decltype(S::f)>::value), \\
     ::twin_layout::extent<decltype(S::f), 0>(), ::twin_layout::extent<decltype(S::f), 1>(), ::twin_layout::extent<decltype(S::f), 2>(), nested,
+"""
+_DEFAULTS = """
+namespace twin_layout {
+template <class S> struct Default { alignas(64) long long mark[8]; S value; };
+}
 """
 
 
@@ -50,12 +59,13 @@ class Layout:
     name: str
     nbytes: int
     fields: tuple[FieldLayout, ...]
+    default: bytes = b""    # what S s{} holds, where a field has an initialiser
 
 
 def layouts(text: str, wanted: StructText, known: dict[str, StructText], label: str, folder: Path | None = None) -> dict[str, Layout]:
     """Layout of a struct and of every struct inside it."""
     needed = _needed(text, wanted, known)
-    numbers = _numbers(text, needed, label, folder)
+    numbers, defaults = _numbers(text, needed, label, folder)
     found, at = {}, 0
     for number, (struct, fields) in enumerate(needed.values()):
         size, trivial = numbers[at:at + 2]
@@ -74,7 +84,7 @@ def layouts(text: str, wanted: StructText, known: dict[str, StructText], label: 
                 raise CompileError(f"{wanted.name} cannot be filled from Python.", [Finding("COMPILE", "error", struct.line + 1, f"{struct.name}.{name} is of type {kind}, and its declaration is not in this text.",
                                                      f"Put the declaration of {kind} into the same text or file.")])
             rows.append(FieldLayout(name, kind, offset, nbytes, dtype, element, (a, b, c)[:rank], nested if dtype == 0 else ""))
-        found[struct.name] = Layout(struct.name, size, tuple(rows))
+        found[struct.name] = Layout(struct.name, size, tuple(rows), bytes.fromhex(defaults[number]) if defaults else b"")
     return found
 
 
@@ -106,21 +116,44 @@ def _needed(text: str, wanted: StructText, known: dict[str, StructText]):
     return order
 
 
-def _numbers(text: str, needed, label: str, folder: Path | None) -> list[int]:
+def _initialised(text: str, needed) -> bool:
+    """Whether a struct gives a field a value of its own."""
+    code = blank(text)
+    starts = [0, *(m.end() for m in re.finditer("\n", code))]
+    return any(re.search(r"\w[ \t]*(?:\[[^\]]*\][ \t]*)*(?:=|\{[^{};]*\}\s*;)", code[starts[s.line]:s.end]) for s, _ in needed.values() if s.line < len(starts))
+
+
+def _numbers(text: str, needed, label: str, folder: Path | None) -> tuple[list[int], list[str]]:
+    """The table of the probe, and for each struct the bytes it starts with (none where no field has an initialiser)."""
+    if not _initialised(text, needed):
+        return _probe(text, needed, label, folder, False)
+    try:
+        return _probe(text, needed, label, folder, True)
+    except CompileError:
+        _probe(text, needed, label, folder, False)           # what else is wrong with the text says so here
+        struct = next(iter(needed.values()))[0]
+        raise CompileError(f"{struct.name} cannot be filled from Python.", [with_source(Finding(
+            "COMPILE", "error", struct.line + 1, f"An initialiser of {struct.name} is not known to the compiler: Python cannot start from the same value.",
+            "Give fields constants only, or no value here and set it where the struct is filled."), text)]) from None
+
+
+def _probe(text: str, needed, label: str, folder: Path | None, with_defaults: bool) -> tuple[list[int], list[str]]:
     rows = [f"{mark:#x}ll," for mark in _MARK]
-    count = 0
-    for struct, fields in needed.values():
+    count, defaults = 0, []
+    for number, (struct, fields) in enumerate(needed.values()):
         s = "::" + struct.qualified
         rows.append(f"static_cast<long long>(sizeof({s})), static_cast<long long>(std::is_trivially_copyable<{s}>::value),")
         count += 2 + _SLOTS * len(fields)
         rows += [f"TWIN_FIELD({s}, {name}, 0)" for name, _, _ in fields]
+        if with_defaults:
+            defaults.append(f'extern "C" __attribute__((visibility("default"), used)) constexpr ::twin_layout::Default<{s}> twin_layout_default_{number} = {{{{{_DEFAULT:#x}ll, {number}, sizeof({s})}}, {{}}}};')
     whole = "\n".join([f'#line 1 "{label}"', text, '#line 1 "<layout>"', '#include "twin/entry.h"', _PROBE,
-                       'extern "C" __attribute__((visibility("default"), used)) const long long twin_layout_table[] = {', *rows, "0};", ""])
+                       'extern "C" __attribute__((visibility("default"), used)) const long long twin_layout_table[] = {', *rows, "0};", *([_DEFAULTS, *defaults] if defaults else []), ""])
     compiler, cache = find(), Cache()
     flags = (*runtime.kernel_flags(compiler), *runtime.precompiled(builder.arch_flags(2201), cache, compiler), *runtime.include_flags(),
              *builder.arch_flags(2201), "-Wno-invalid-offsetof", *(("-iquote", str(folder)) if folder else ()))
     search = (folder,) if folder else ()
-    full = key("layout", whole, "\0".join(flags), compiler.identity, twin.header_digest(), twin.digest(twin.included(whole.encode(), Path("/nonexistent"), search)))
+    full = key("layout 2", whole, "\0".join(flags), compiler.identity, twin.header_digest(), twin.digest(twin.included(whole.encode(), Path("/nonexistent"), search)))
 
     def make(scratch: Path) -> dict:
         source, output = scratch / "layout.cpp", scratch / "layout.o"
@@ -133,6 +166,12 @@ def _numbers(text: str, needed, label: str, folder: Path | None) -> list[int]:
         at = data.find(packing.pack("=qq", *_MARK))
         if at < 0:
             raise CompileError("The layout of the tiling struct was not found in the compiler's output.", log=done.stdout)
-        return {"numbers": list(packing.unpack_from(f"={count}q", data, at + 16))}
+        starts = []
+        for number in range(len(defaults)):
+            where = data.find(packing.pack("=qq", _DEFAULT, number))
+            size = packing.unpack_from("=q", data, where + 16)[0]
+            starts.append(data[where + _ROOM:where + _ROOM + size].hex())
+        return {"numbers": list(packing.unpack_from(f"={count}q", data, at + 16)), "defaults": starts}
 
-    return cache.build(full, "layout", make, ", ".join(needed)).meta["info"]["numbers"]
+    info = cache.build(full, "layout", make, ", ".join(needed)).meta["info"]
+    return info["numbers"], info["defaults"]
