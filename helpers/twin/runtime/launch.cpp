@@ -152,13 +152,13 @@ static At set_of(int flag, int64_t group) {
     return {};
 }
 
-// A flag that was set and that nobody waits for explains a wait for another one: mostly one of the two ids is wrong.
+// A flag that was set and that nobody has ever waited for explains a wait for another one: mostly one of the two ids is wrong.
 static void unclaimed_flag(std::string& list, std::string& fix, int missing, int64_t group) {
     for (auto& i : g->instances)
         for (int f = 0; f < kFlagIds; ++f) {
-            if (!i->core.board || i->core.block_group != group || i->core.board->arrived[f].empty() || awaited_flag(*i) == f) continue;
+            if (!i->core.board || i->core.block_group != group || i->core.board->arrived[f].empty() || i->core.board->cross_waits[f]) continue;
             const At at = set_of(f, group);
-            list += fmt("\n  flag %d was set at %s, and nothing waits for it", f, where(at).c_str());
+            list += fmt("\n  flag %d was set at %s, and nothing has waited for it", f, where(at).c_str());
             if (missing >= 0) fix = fmt("use the same id on both sides: %s sets flag %d, the wait is for flag %d", where(at).c_str(), f, missing);
             return;
         }

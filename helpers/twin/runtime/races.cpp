@@ -106,6 +106,21 @@ static std::string bytes_text(const Conflict& x) {
                (unsigned long long)x.lo, (unsigned long long)x.hi);
 }
 
+// "block 3", or "AIC of block 3" where cube and vector cores work together.
+static std::string core_text(const Core& c, bool mixed) {
+    if (!mixed) return fmt("block %lld", (long long)c.block);
+    return c.kind == CoreKind::AIC ? fmt("the AIC of block %lld", (long long)c.block_group) : fmt("AIV %d of block %lld", int(c.sub), (long long)c.block_group);
+}
+
+// What orders two cores. Inside one AI Core a flag follows one pipe: that of the access which must be complete.
+static std::string between_cores_fix(const Core& a, const Core& b, const Touch& first, bool first_writes, bool second_writes) {
+    if (a.block_group == b.block_group && a.kind != b.kind)
+        return fmt("CrossCoreSetFlag<2, PIPE_%s> behind the %s (%s), since a flag follows one pipe, and CrossCoreWaitFlag before the %s", pipe_name(Pipe(first.pipe)),
+                   first_writes ? "write" : "read", where({first.file, first.line}).c_str(), second_writes ? "write" : "read");
+    return first_writes && second_writes ? "give every block its own bytes: store exact lengths with DataCopyPad, or accumulate with SetAtomicAdd"
+                                         : "put SyncAll (or a cross-core flag) between the write and the read";
+}
+
 static void report_conflict(const Conflict& x, const Touch& me) {
     LaunchState& l = launch();
     const Core& c = core();
@@ -119,12 +134,12 @@ static void report_conflict(const Conflict& x, const Touch& me) {
     const std::string bytes = bytes_text(x);
     if (x.other.core != c.id) {
         const Instance& o = *l.instances[x.other.core];
+        const bool mixed = l.instances.front()->core.kind != l.instances.back()->core.kind;
         report(Severity::Error, "BLOCK_CONFLICT", at,
-               fmt("%s: block %lld %s %s (%s, %s) and block %lld %s the same bytes (%s, %s), with no order between them", kind,
-                   (long long)o.core.block, x.other_wrote ? "writes" : "reads", bytes.c_str(), x.other.op, where({x.other.file, x.other.line}).c_str(),
-                   (long long)c.block, x.now_writes ? "writes" : "reads", me.op, where({me.file, me.line}).c_str()),
-               first_writes && second_writes ? "give every block its own bytes: store exact lengths with DataCopyPad, or accumulate with SetAtomicAdd"
-                                             : "put SyncAll (or a cross-core flag) between the write and the read");
+               fmt("%s: %s %s %s (%s, %s) and %s %s the same bytes (%s, %s), with no order between them", kind,
+                   core_text(o.core, mixed).c_str(), x.other_wrote ? "writes" : "reads", bytes.c_str(), x.other.op, where({x.other.file, x.other.line}).c_str(),
+                   core_text(c, mixed).c_str(), x.now_writes ? "writes" : "reads", me.op, where({me.file, me.line}).c_str()),
+               between_cores_fix(o.core, c, first, first_writes, second_writes));
         return;
     }
     const char *a = pipe_name(first.pipe), *b = pipe_name(second.pipe);
