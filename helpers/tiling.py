@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import operator
 import os
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -130,6 +131,12 @@ def tiling_struct(source, name: str) -> type[TilingStruct]:
     else:
         raise TypeError(f"a tiling struct is declared by text or a Path, not {type(source).__name__}")
     text = text.replace("\r\n", "\n")
+    if _INCLUDES.search(text):                          # of files of its own, which may change
+        return _struct(text, name, label, folder)
+    return _known_struct(text, name, label, folder)
+
+
+def _struct(text: str, name: str, label: str, folder: Path) -> type[TilingStruct]:
     here = {s.name: s for s in structs.find(text)}
     declared = {**builtin_structs(), **here}
     wanted = declared.get(name.split("::")[-1])
@@ -140,6 +147,10 @@ def tiling_struct(source, name: str) -> type[TilingStruct]:
         raise TilingError(f"{wanted.name} has no fields (a field ends with a semicolon).")
     found = layouts.layouts(text, wanted, declared, label, folder)
     return _class(wanted.name, found, {}, label)
+
+
+_INCLUDES = re.compile(r'^\s*#\s*include\s*"(?!kernel_operator\.h")', re.MULTILINE)
+_known_struct = lru_cache(maxsize=128)(_struct)         # a ladder asks with every launch
 
 
 @lru_cache(maxsize=1)

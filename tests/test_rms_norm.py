@@ -7,9 +7,9 @@ from helpers.course import changed, load
 from chapters import SIZES, assert_comment, assert_rows, kernel_cells, poisoned, problems, rows_of_values, same_bits, serious
 
 ladder = load("rms_norm", "ladder")
-v1, v2, v3, v4, v5, v6 = ladder.VERSIONS
+v1, v2, v3, v4, v5, v6, v7 = ladder.VERSIONS
 GRAD, LONG, GRAD_LONG = ladder.GRAD, ladder.LONG, ladder.GRAD_LONG
-PLAIN = [v2, v3, v4, v5, LONG]
+PLAIN = [v2, v3, v4, v5, v7, LONG]
 EPS = 1e-6
 
 
@@ -57,7 +57,8 @@ def test_any_shape(kernel, version, dtype):
         assert same_bits(x, before[0]) and same_bits(gamma, before[1]), "an input has changed"
         assert serious(run) == [], (rows, length)
         if version is not LONG:
-            assert run.totals["gm_read_bytes"] == x.nbytes + gamma.nbytes * min(rows, version.blocks)
+            parts = -(-rows // ladder.tile_rows(v7, -(-rows // 48), length, x.itemsize)) if version is v7 else rows
+            assert run.totals["gm_read_bytes"] == x.nbytes + gamma.nbytes * min(parts, version.blocks)
         else:
             assert run.totals["gm_read_bytes"] == 2 * x.nbytes + gamma.nbytes * rows
         assert run.totals["gm_write_bytes"] == y.nbytes
@@ -66,7 +67,7 @@ def test_any_shape(kernel, version, dtype):
 @pytest.mark.parametrize("blocks", [1, 2, 7, 48, 64])
 def test_any_number_of_blocks(kernel, blocks):
     x, gamma = inputs(100, 130, np.float16, 3)
-    for version in (v5, LONG):
+    for version in (v5, v7, LONG):
         y = poisoned(x.size, np.float16).reshape(x.shape)
         ladder.launch(version, x, gamma, y, kernel=kernel(version, np.float16), blocks=blocks)
         assert_rows(y, oracle(x, gamma))
@@ -182,7 +183,7 @@ def test_rows_of_a_tile(rows, length, itemsize, fit):
 
 
 def test_the_longest_rows_that_fit_do_fit(kernel):
-    for version, dtype in ((v5, np.float16), (v5, np.float32), (v3, np.float16), (v6, np.float32), (GRAD, np.float32)):
+    for version, dtype in ((v5, np.float16), (v5, np.float32), (v3, np.float16), (v6, np.float32), (v7, np.float16), (v7, np.float32), (GRAD, np.float32)):
         size = np.dtype(dtype).itemsize
         length = max(n for n in range(64, 20_000, 64) if ladder.rows_that_fit(version, n, size) >= 1)
         x, gamma = np.ones((2, length), dtype), np.ones(length, dtype)
@@ -194,7 +195,7 @@ def test_the_longest_rows_that_fit_do_fit(kernel):
 def test_each_step_of_the_ladder_is_faster(kernel):
     x, gamma = np.random.default_rng(0).standard_normal(ladder.SHAPE).astype(np.float32), np.ones(1024, np.float32)
     y = np.empty_like(x)
-    times = [ladder.launch(v, x, gamma, y, kernel=kernel(v, np.float32)).time_us for v in (v2, v3, v4, v5)]
+    times = [ladder.launch(v, x, gamma, y, kernel=kernel(v, np.float32)).time_us for v in (v2, v3, v4, v5, v7)]
     assert times == sorted(times, reverse=True) and times[0] > 2 * times[1] and times[2] > 10 * times[3]
 
 

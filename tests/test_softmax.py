@@ -7,7 +7,7 @@ from helpers.course import changed, load
 from chapters import SIZES, assert_comment, assert_rows, cell_of, kernel_cells, poisoned, rows_of_values, same_bits, serious
 
 ladder = load("softmax", "ladder")
-v1, v2 = ladder.VERSIONS
+v1, v2, v3 = ladder.VERSIONS
 MASKED, LONG = ladder.MASKED, ladder.LONG
 
 
@@ -37,7 +37,7 @@ def oracle_masked(x, mask):
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32], ids=["half", "float"])
-@pytest.mark.parametrize("version", [v1, v2, LONG], ids=lambda v: v.name)
+@pytest.mark.parametrize("version", [v1, v2, v3, LONG], ids=lambda v: v.name)
 def test_any_shape(kernel, version, dtype):
     for seed, (rows, length) in enumerate([(r, n) for r in (1, 2, 3) for n in [*SIZES, 5, 9]] + [(101, 33), (70, 64), (49, 1003)]):
         x = rows_of_values(rows, length, dtype, seed % 2 + 10 * length)
@@ -49,7 +49,7 @@ def test_any_shape(kernel, version, dtype):
         assert run.totals["gm_read_bytes"] == x.nbytes * (2 if version is LONG else 1) and run.totals["gm_write_bytes"] == y.nbytes
 
 
-@pytest.mark.parametrize("version", [v1, v2, LONG], ids=lambda v: v.name)
+@pytest.mark.parametrize("version", [v1, v2, v3, LONG], ids=lambda v: v.name)
 def test_large_numbers_and_minus_infinity(kernel, version):
     x = np.array([[12.0, 12.0, -60_000.0, 65_504.0], [-np.inf, 1.0, 2.0, -np.inf], [-65_504.0] * 4, [-np.inf] * 4], np.float16)
     y = poisoned(x.size, np.float16).reshape(x.shape)
@@ -61,13 +61,13 @@ def test_large_numbers_and_minus_infinity(kernel, version):
 @pytest.mark.parametrize("blocks", [1, 2, 7, 48, 64])
 def test_any_number_of_blocks(kernel, blocks):
     x = rows_of_values(100, 130, np.float16, 3)
-    for version in (v1, v2, LONG):
+    for version in (v1, v2, v3, LONG):
         y = poisoned(x.size, np.float16).reshape(x.shape)
         ladder.launch(version, x, y, kernel=kernel(version, np.float16), blocks=blocks)
         assert_rows(y, oracle(x))
 
 
-@pytest.mark.parametrize("version", [v1, v2, LONG, MASKED], ids=lambda v: v.name)
+@pytest.mark.parametrize("version", [v1, v2, v3, LONG, MASKED], ids=lambda v: v.name)
 def test_late_copies_change_nothing(kernel, version):
     x = np.random.default_rng(1).standard_normal((200, 130)).astype(np.float16)
     mask = [(x > 1).astype(np.uint8)] if version is MASKED else []
@@ -113,7 +113,18 @@ def test_rows_longer_than_ub(kernel, dtype):
         ladder.launch(v2, x, y, kernel=kernel(v2, dtype))
 
 
-@pytest.mark.parametrize("version", [v1, v2, MASKED, LONG], ids=lambda v: v.name)
+@pytest.mark.parametrize("version", [v2, v3], ids=lambda v: v.name)
+def test_the_longest_rows_that_fit_do_fit(kernel, version):
+    for dtype in (np.float16, np.float32):
+        size = np.dtype(dtype).itemsize
+        length = max(n for n in range(64, 20_000, 64) if ladder.tile_rows(version, 2, n, size) >= 1)
+        x, y = np.ones((2, length), dtype), np.empty((2, length), dtype)
+        assert serious(ladder.launch(version, x, y, kernel=kernel(version, dtype), blocks=1)) == []
+        with pytest.raises(ValueError, match="does not fit UB"):
+            ladder.launch(version, np.ones((2, length + 64), dtype), np.empty((2, length + 64), dtype), kernel=kernel(version, dtype), blocks=1)
+
+
+@pytest.mark.parametrize("version", [v1, v2, v3, MASKED, LONG], ids=lambda v: v.name)
 def test_every_version_says_what_changed_and_why(version):
     assert_comment(version, "softmax")
 
@@ -121,8 +132,16 @@ def test_every_version_says_what_changed_and_why(version):
 def test_several_rows_per_call_are_faster(kernel):
     x = np.random.default_rng(0).standard_normal(ladder.SHAPE).astype(np.float16)
     y = np.empty_like(x)
-    one, many = (ladder.launch(v, x, y, kernel=kernel(v, np.float16)).time_us for v in (v1, v2))
-    assert many < 0.65 * one
+    one, many, library = (ladder.launch(v, x, y, kernel=kernel(v, np.float16)).time_us for v in (v1, v2, v3))
+    assert many < 0.65 * one and library < many
+
+
+def test_the_library_needs_one_call_for_a_tile(kernel):
+    x = np.random.default_rng(0).standard_normal((1024, 1024)).astype(np.float32)
+    y = np.empty_like(x)
+    run = ladder.launch(v3, x, y, kernel=kernel(v3, np.float32))
+    assert_rows(y, oracle(x))
+    assert run.totals["vector_instructions"] == 1024 / ladder.tile_rows(v3, 22, 1024, 4) == 128
 
 
 @pytest.mark.parametrize("rows, length", [(1, 1), (2, 7), (96, 64), (60, 1003)])

@@ -19,6 +19,7 @@ VERSIONS = [
     Version("v4", "double buffer", HERE / "v4_double_buffer.cpp", 1, 8),
     Version("v5", "48 cores, uneven rows", HERE / "v5_all_cores.cpp", 48, 8),
     Version("v6", "with residual add", HERE / "v6_residual.cpp", 48, 8),
+    Version("v7", "the library's RmsNorm", HERE / "v7_library.cpp", 48, 8),
 ]
 GRAD = Version("grad", "gradients of x and gamma", HERE / "rms_norm_grad.cpp", 48, 8)
 LONG = Version("long", "rows longer than UB", HERE / "rms_norm_long.cpp", 48, 8192)
@@ -50,24 +51,36 @@ def rows_that_fit(version: Version, length: int, itemsize: int) -> int:
 
 
 def tile_rows(version: Version, rows: int, length: int, itemsize: int) -> int:
-    """Rows of a tile: as many as fit, in tiles of equal size. 0 if not even one row fits."""
+    """Rows of a tile: as many as fit, in tiles of equal size; v7 takes few. 0 if not even one row fits."""
     fit = min(MAX_ROWS, rows_that_fit(version, length, itemsize))
+    if version.name == "v7":
+        return max(0, min(version.tile, fit, max(rows, 1)))
     return 0 if fit < 1 else -(-rows // -(-rows // fit)) if rows else 1
 
 
 def tiling(version: Version, rows: int, length: int, itemsize: int, blocks: int, eps: float, tile: int = 0):
     """The tiling struct of a version, as the host code of an operator computes it."""
     struct = hp.tiling_struct(version.path, "RmsNormTilingData")
-    numbers = dict(length=length, eps=eps)
+    numbers = dict(length=length, eps=eps)                         # v7 adds what the library wants to know
     if version.name not in ("v1", "v2", "long", "grad_long"):
         numbers["tileRows"] = tile or tile_rows(version, -(-rows // blocks), length, itemsize)
         if numbers["tileRows"] < 1:
             raise ValueError(f"A row of {length:,} elements does not fit UB: use the kernel for long rows.")
     if version.name in ("v1", "v2", "v3", "v4"):
         return struct(rows=rows, **numbers)
+    if version.name == "v7":
+        return struct(rows=rows, **numbers, **library(rows, length, itemsize, numbers["tileRows"]))
     if version.name in ("long", "grad_long"):
         return struct(rows=rows, tile=tile or min(version.tile * 2 // itemsize, pitch(length)), **numbers)
     return struct(rowsPerBlock=rows // blocks, extraBlocks=rows % blocks, **numbers)
+
+
+def library(rows: int, length: int, itemsize: int, tile: int) -> dict:
+    """What RmsNorm asks of the host: its workspace, and a tiling for a whole tile and for the last one."""
+    dtype, padded = f"float{8 * itemsize}", -(-length * itemsize // 32) * 32 // itemsize
+    tmp = hp.host.tmp_size("RmsNorm", (1, tile, padded), dtype).max
+    whole, last = (hp.host.tiling("RmsNorm", (1, n, padded), dtype, tmp, valid=length) for n in (tile, (rows - 1) % tile + 1))
+    return dict(tmpBytes=tmp, whole=whole, last=last)
 
 
 def entry(version: Version, dtype) -> str:

@@ -15,6 +15,7 @@ UB = 196_608
 VERSIONS = [
     Version("v1", "one row at a time", HERE / "v1_one_row.cpp", 48, 1),
     Version("v2", "several rows per call", HERE / "v2_many_rows.cpp", 48, 4),
+    Version("v3", "the library's SoftMax", HERE / "v3_library.cpp", 48, 8),
 ]
 MASKED = Version("masked", "with a mask", HERE / "masked_softmax.cpp", 48, 4)
 LONG = Version("long", "rows longer than UB", HERE / "softmax_long.cpp", 48, 8192)
@@ -24,8 +25,16 @@ def pitch(length: int) -> int:
     return -(-length // LANES) * LANES
 
 
+def padded(length: int, itemsize: int) -> int:
+    """Elements from row to row when rows start on data blocks."""
+    return -(-length * itemsize // 32) * 32 // itemsize
+
+
 def row_bytes(version: Version, length: int, itemsize: int) -> int:
-    """UB that one more row of a tile takes: two queues of two buffers, the float row, and its half for the fold."""
+    """UB that one more row of a tile takes: two queues of two buffers, the float row, and its half for the fold or the workspace."""
+    if version.name == "v3":
+        width = padded(length, itemsize)
+        return 4 * width * itemsize + hp.host.tmp_size("SoftMax", (1, width), f"float{8 * itemsize}").max
     width, parts = pitch(length), pitch(length) // LANES
     mask = width * (2 + 2) + width // 8 + 32 if version.name == "masked" else 0
     return width * (4 * itemsize + 4) + (parts - parts // 2) * LANES * 4 + mask
@@ -34,6 +43,8 @@ def row_bytes(version: Version, length: int, itemsize: int) -> int:
 def tile_rows(version: Version, rows: int, length: int, itemsize: int) -> int:
     """Rows of a tile: as many as fit, in tiles of equal size. 0 if not even one row fits."""
     fit = min(MAX_ROWS, (UB - MAX_ROWS * 40 - 1024) // row_bytes(version, length, itemsize))
+    if version.name == "v3":
+        return max(0, min(version.tile, fit, max(rows, 1)))
     return 0 if fit < 1 else -(-rows // -(-rows // fit)) if rows else 1
 
 
@@ -48,6 +59,10 @@ def tiling(version: Version, rows: int, length: int, itemsize: int, blocks: int,
     tile = tile or tile_rows(version, -(-rows // blocks), length, itemsize)
     if tile < 1:
         raise ValueError(f"A row of {length:,} elements does not fit UB: use the kernel for long rows.")
+    if version.name == "v3":                                        # the library wants a workspace, and the tiling of a tile
+        shape, dtype = (tile, padded(length, itemsize)), f"float{8 * itemsize}"
+        tmp = hp.host.tmp_size("SoftMax", shape, dtype).max
+        return struct(rows=rows, length=length, tileRows=tile, tmpBytes=tmp, whole=hp.host.tiling("SoftMax", shape, dtype, tmp))
     return struct(tileRows=tile, **numbers)
 
 

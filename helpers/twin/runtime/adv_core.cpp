@@ -122,6 +122,12 @@ void AdvGroup::steps(const char* op, DType type, uint64_t elements, double times
     in.slope += float(times * (cost.head + std::max(3.0, cost.slope * repeats)));
 }
 
+void AdvGroup::reductions(const char* join, const char* whole, DType type, uint64_t elements, uint64_t rows, double times) {
+    const uint64_t lanes = kRepeat / size_of(type);
+    steps(join, type, elements > rows * lanes ? elements - rows * lanes : 0, times);
+    steps(whole, type, rows * lanes, times);
+}
+
 void AdvGroup::check_overlaps() {
     auto listed = [](const auto& pairs, const char* a, const char* b) {
         return std::any_of(pairs.begin(), pairs.end(), [&](const auto& p) { return (!std::strcmp(p.first, a) && !std::strcmp(p.second, b)) || (!std::strcmp(p.first, b) && !std::strcmp(p.second, a)); });

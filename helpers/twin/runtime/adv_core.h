@@ -36,6 +36,8 @@ public:
     void scratch(const AdvTmp& tmp, uint64_t least, uint64_t most, const char* sizer, bool certain = true);
     // One basic instruction over `elements` of `type`, `times` in a row; each waits for the one before.
     void steps(const char* op, DType type, uint64_t elements, double times = 1);
+    // A reduction of `rows` rows with `elements` in all: `join` folds each row until one repeat is left, which `whole` finishes.
+    void reductions(const char* join, const char* whole, DType type, uint64_t elements, uint64_t rows, double times = 1);
     // Leaves the vector mask full and the mode normal, checks overlaps, hands the group to the engine.
     void issue(Body body);
 

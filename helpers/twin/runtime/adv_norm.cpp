@@ -97,16 +97,16 @@ void add_cost(AdvGroup& g, const NormCall& c) {
     const DType f = DType::F32;
     if (c.type == DType::F16) g.steps("Cast", f, all, c.kind == Norm::Deep ? 3 : 2);
     if (c.kind == Norm::Deep) g.steps("Axpy", f, all);
-    const char* sum = c.kind == Norm::Batch ? "Add" : "WholeReduceSum";
+    auto sum = [&] { if (c.kind == Norm::Batch) g.steps("Add", f, all); else g.reductions("Add", "WholeReduceSum", f, all, rows); };
     if (c.kind == Norm::Rms) {
         g.steps("Mul", f, all);
-        g.steps(sum, f, all);
+        sum();
     } else if (c.kind != Norm::Normalize) {
         g.steps("Muls", f, all);
-        g.steps(sum, f, all);
+        sum();
         g.steps("Sub", f, all);
         g.steps("Mul", f, all);
-        g.steps(sum, f, all);
+        sum();
     } else {
         g.steps("Sub", f, all);
     }

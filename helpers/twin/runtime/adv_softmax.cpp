@@ -86,15 +86,15 @@ void add_cost(AdvGroup& g, const SoftmaxCall& c, const SoftmaxShape& s) {
     if (c.type == DType::F16) g.steps("Cast", f, all, 2);                       // to float and back
     if (c.kind == SoftmaxKind::Grad || c.kind == SoftmaxKind::GradFront) {
         g.steps("Mul", f, all);
-        g.steps("WholeReduceSum", f, all);
+        g.reductions("Add", "WholeReduceSum", f, all, s.valid_m);
         g.steps("Brcb", f, blocks);
         if (c.kind == SoftmaxKind::Grad) { g.steps("Sub", f, all); g.steps("Mul", f, all); }
         return;
     }
-    if (c.kind == SoftmaxKind::FlashV3) { g.steps("WholeReduceSum", f, all, 2); g.steps("Muls", f, blocks, 4); g.steps("Sub", f, all); }
+    if (c.kind == SoftmaxKind::FlashV3) { g.reductions("Add", "WholeReduceSum", f, all, s.valid_m, 2); g.steps("Muls", f, blocks, 4); g.steps("Sub", f, all); }
     if (c.kind != SoftmaxKind::Simple) {
-        g.steps("WholeReduceMax", f, all);
-        g.steps("WholeReduceSum", f, all);
+        g.reductions("Max", "WholeReduceMax", f, all, s.valid_m);
+        g.reductions("Add", "WholeReduceSum", f, all, s.valid_m);
         g.steps("Brcb", f, blocks, 2);
     }
     g.steps("Sub", f, all);
