@@ -26,6 +26,8 @@ class Page:
     def __str__(self) -> str:
         return (f"{self.code}: {self.title}\n  {self.meaning}\n  Why: {self.why}\n  Fix: {self.fix}\n  Example: {self.example}")
 
+    __repr__ = __str__
+
     def _repr_markdown_(self) -> str:
         return (f"**`{self.code}`** {self.title}\n\n{self.meaning}\n\n*Why:* {self.why}\n\n*Fix:* {self.fix}\n\n"
                 f"```cpp\n{self.example}\n```")

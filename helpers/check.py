@@ -8,11 +8,13 @@ import numpy as np
 
 from .check_pattern import describe
 from .errors import CheckError
+from .recent import warnings_about
 
 # Largest relative difference by element type. The same share of the median of |expected| is allowed near zero, where
 # a relative measure means nothing. Integers and bool must be equal.
 TOLERANCE = {"float16": 1e-3, "bfloat16": 8e-3, "float32": 1e-4, "float64": 1e-9}
 _FRACTION_BITS = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
+_WARNINGS = 3            # of the run, repeated when a check fails
 _LOWEST_EXPONENT = {"float16": -14, "bfloat16": -126, "float32": -126, "float64": -1022}
 
 
@@ -38,7 +40,17 @@ def check(actual, expected, *, dtype=None, tile=None) -> Checked:
     tile: elements of a tile, or (elements of a tile, elements of a block): names tile and block of the first wrong element.
     Compute `expected` in float64 from the rounded inputs: a float16 reference has errors of its own.
     """
-    actual, expected = _array(actual, dtype), _array(expected)
+    try:
+        return _compared(_array(actual, dtype), _array(expected), dtype, tile)
+    except CheckError as error:
+        warned = warnings_about(actual)
+        if not warned:
+            raise
+        lines = [f"  {f.code}{f' line {f.line}' if f.line else ''}: {f.message}" for f in warned[:_WARNINGS]]
+        raise CheckError("\n".join([f"{error}", "The run that was given this array had warned:", *lines])) from None
+
+
+def _compared(actual: np.ndarray, expected: np.ndarray, dtype, tile) -> Checked:
     name = np.dtype(dtype).name if dtype is not None and _is_dtype(dtype) else str(dtype or actual.dtype.name)
     _check_sizes(actual, expected)
     if actual.size == 0:

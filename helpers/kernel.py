@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import arguments, crash, launch, npu_probe, run as runs
+from . import arguments, crash, launch, npu_probe, recent, run as runs
 from .arguments import Param, argument_error
 from .build import compile as builder
 from .chips import Chip, DEFAULT, chip as find_chip
@@ -199,9 +199,11 @@ class Kernel:
         except WorkbookError as error:
             error.stdout = stdout
             raise
-        return runs.from_result(result, outcome.events, outcome.marks, name=self.name, blocks=job.blocks, chip=self.chip,
-                                origin=f"estimate ({self.chip.name})", source=source, first_line=first,
-                                findings=[*self.built.warnings, *findings], stdout=stdout)
+        run = runs.from_result(result, outcome.events, outcome.marks, name=self.name, blocks=job.blocks, chip=self.chip,
+                               origin=f"estimate ({self.chip.name})", source=source, first_line=first,
+                               findings=[*self.built.warnings, *findings], stdout=stdout)
+        recent.remember(job.buffers, run.findings)
+        return run
 
 
 @dataclass(frozen=True, repr=False)

@@ -206,3 +206,28 @@ def test_rounding_of_subnormal_numbers_is_no_error():
     assert hp.check(expected.astype(np.float16), expected).ulp <= 0.5
     with pytest.raises(hp.CheckError):
         hp.check((expected + 6e-8).astype(np.float16), expected)
+
+
+def test_a_failed_check_repeats_what_the_run_had_warned_of():
+    text = '#include "kernel_operator.h"\nusing namespace AscendC;\nextern "C" __global__ __aicore__ void k(GM_ADDR x, GM_ADDR y) {\n' \
+           "    GlobalTensor<half> a, b; a.SetGlobalBuffer((__gm__ half*)x, 32); b.SetGlobalBuffer((__gm__ half*)y, 32);\n" \
+           "    TPipe pipe; TBuf<TPosition::VECCALC> buf; pipe.InitBuffer(buf, 64); LocalTensor<half> t = buf.Get<half>();\n" \
+           "    DataCopy(t, a, 32); PipeBarrier<PIPE_ALL>(); DataCopy(b, t, 32);\n}\n"
+    kernel = hp.compile(text)
+    x, y = np.ones(32, np.float64), np.zeros(32, np.float64)
+    kernel[1](x, y)
+    with pytest.raises(hp.CheckError) as e:
+        hp.check(y[:8], np.full(8, 2.0))
+    assert "The run that was given this array had warned:\n  HOST_ARGUMENT" in str(e.value) and "float64" in str(e.value)
+    with pytest.raises(hp.CheckError) as e:                 # another array: the run has nothing to do with it
+        hp.check(y.copy(), x + 1)
+    assert "had warned" not in str(e.value)
+    h, z = np.ones(32, np.float16), np.zeros(32, np.float16)
+    kernel[1](h, z)
+    with pytest.raises(hp.CheckError) as e:                 # a clean run warned of nothing
+        hp.check(z, z + 1)
+    assert "had warned" not in str(e.value)
+
+
+def test_pages_read_as_text():
+    assert repr(hp.explain("OUT_OF_BOUNDS")) == str(hp.explain("OUT_OF_BOUNDS")) and "\n  Fix: " in repr(hp.explain("OUT_OF_BOUNDS"))

@@ -1,0 +1,28 @@
+"""The last launches: a check that fails can repeat what the run had warned of."""
+from __future__ import annotations
+
+import weakref
+from collections import deque
+
+import numpy as np
+
+from .errors import Finding
+
+_launches: deque = deque(maxlen=16)
+
+
+def remember(buffers, findings: list[Finding]) -> None:
+    """After a launch: the memory it was given, and its findings."""
+    spans = [(b.address, b.nbytes, weakref.ref(b.owner)) for b in buffers if b.nbytes and isinstance(b.owner, np.ndarray)]
+    _launches.append((spans, tuple(f for f in findings if f.severity == "warning")))
+
+
+def warnings_about(array) -> tuple[Finding, ...]:
+    """Warnings of the last launch that was given this array, or a piece of it."""
+    if not isinstance(array, np.ndarray) or not array.nbytes:
+        return ()
+    address = array.__array_interface__["data"][0]
+    for spans, warnings in reversed(_launches):
+        if any(at <= address < at + nbytes and owner() is not None for at, nbytes, owner in spans):
+            return warnings
+    return ()
