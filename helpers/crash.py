@@ -1,10 +1,12 @@
 """What ended a kernel that did not return: from signal, address and program counter to words and a line."""
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 from .arguments import Buffer
 from .errors import Finding
@@ -50,6 +52,9 @@ def _signal(job: Job, outcome: Outcome, after: str) -> tuple[str, str, str]:
         name = _argument(job, crash.arg).name
         return ("HOST_ARGUMENT", f"The kernel writes to argument {name}, which is a read-only array here.",
                 f"Pass a writable array: {name} = {name}.copy(), or {name}.flags.writeable = True.")
+    if crash.kind in (_SEGV, _BUS) and _damaged(job.kernel):
+        return ("CRASH", f"The compiled kernel {os.path.basename(job.kernel)} is not the file that was built: it was cut or changed on disk.",
+                "Compile the kernel again; `python -m helpers.build clear` empties the whole store.")
     if crash.kind in (_SEGV, _BUS):
         return ("CRASH", *_address(job, outcome, after))
     if crash.kind == _FPE:
@@ -90,6 +95,15 @@ def _vanished(outcome: Outcome, after: str) -> tuple[str, str, str]:
         return ("OUT_OF_MEMORY", f"The system stopped the kernel's process, most likely because memory ran out.{after}",
                 "Use smaller arrays, or close other programs.")
     return "CRASH", f"The kernel's process ended with signal {-(code or 0)}.{after}", "Look at the raw pointers of the kernel."
+
+
+def _damaged(kernel: str) -> bool:
+    """Whether the file in the store has another size than when it was built."""
+    try:
+        files = json.loads(Path(kernel).with_name("meta.json").read_text())["files"]
+        return os.path.getsize(kernel) != files[os.path.basename(kernel)][0]
+    except (OSError, ValueError, KeyError):
+        return False
 
 
 def _argument(job: Job, index: int) -> Buffer:

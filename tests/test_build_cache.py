@@ -1,10 +1,14 @@
 """The store of built things: complete or absent, never stale, safe for several processes."""
 import multiprocessing
 import os
+import shutil
 import time
+import uuid
 
+import numpy as np
 import pytest
 
+import helpers as hp
 from helpers.build.cache import Cache, key
 
 
@@ -118,3 +122,17 @@ def test_several_processes_build_once(tmp_path):
     for w in workers:
         w.join(30)
     assert count.value == 1
+
+
+def test_a_kernel_file_cut_on_disk_is_named():
+    text = '#include "kernel_operator.h"\nextern "C" __global__ __aicore__ void cut(GM_ADDR x) { AscendC::printf("%s"); }\n' % uuid.uuid4().hex
+    kernel = hp.compile(text)
+    path = kernel.built.path
+    try:
+        os.truncate(path, path.stat().st_size // 3)
+        with pytest.raises(hp.KernelError) as e:
+            kernel[1](np.zeros(8, np.float32))
+    finally:
+        shutil.rmtree(path.parent)
+    assert e.value.findings[0].code == "CRASH" and "cut or changed on disk" in e.value.findings[0].message and "again" in e.value.findings[0].hint
+    assert hp.compile(text)[1](np.zeros(8, np.float32)).stdout
