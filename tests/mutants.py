@@ -1,7 +1,8 @@
 """Small faults for the C++ of the twin: which places of a source can be wrong, and how.
 
-A fault is one token exchanged, one condition negated, one pair of operands swapped or one statement left out. Texts of
-messages, checks of arguments and costs are left alone: here the question is whether a wrong *result* would be noticed.
+A fault is one token exchanged, one condition negated, one pair of operands swapped or one statement left out. What an
+operator says and costs, and the byte ranges it reports to the checker, is left alone: here the question is whether a wrong
+*result* would be noticed.
 """
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ _CLASS = {**{op: "arithmetic" for op in "+-*/%"}, **{op: "relation" for op in ("
 _TOKEN = re.compile(r"""(?P<skip>//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'|^[ \t]*\#(?:[^\n]*\\\n)*[^\n]*)|(?P<word>[A-Za-z_]\w*)|"""
                     r"(?P<number>0[xX][0-9a-fA-F']+\w*|(?:\d[\d']*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\w*)|(?P<op><<=|>>=|[-+*/%&|^<>=!]=|<<|>>|&&|\|\||->|\+\+|--|::|[^\s\w])", re.S | re.M)
 # Calls whose arguments are messages, checks or costs.
-_QUIET = re.compile(r"^(report|fatal|fmt|static_assert|describe|said_before|check\w*|vec_check\w*|adv_check\w*|note\w*|require\w*|set_cost|vec_cost|charge|steps?|cost\w*|needs?|snprintf|reserve|assert\w*|argument_at)$")
+_QUIET = re.compile(r"^(report|fatal|on_engine|local|operand|add|poison|adv_poison|mark_undefined|fmt|static_assert|describe|said_before|check\w*|vec_check\w*|adv_check\w*|note\w*|require\w*|set_cost|vec_cost|charge|steps?|cost\w*|needs?|snprintf|reserve|assert\w*|argument_at|\w*cost\w*|[A-Z][A-Z_0-9]+)$")
+_QUIET_BODY = re.compile(r"^(?:\[\[\w+\]\] )?(?:static |inline |constexpr )*[\w:<>&* ]+?\b(?:\w*region\w*|scratch\w*|element_bytes|result_bytes|\w*_cost|cost_class|\w*note\w*|\w*text\w*|check\w*|bad_\w+|\w*_name|report\w*|operator<<)\([^;{}]*\) (?:const )?\{", re.M)
 _QUIET_LINE = re.compile(r"^\s*(?:namespace|using|template|enum|#)\b|^\s*(?:alignas\(\w+\) )?[\w:]+(?: [\w:]+)? \w+\[\w+(?: \* \w+)?\](?:\[\w+\])?(?: = \{\})?;|\b(?:s_cycles|slope|head|in\.repeats|kChunk =)\b|return \"|const char\*")
 _STATEMENT = re.compile(r"^[ \t]*(?P<guard>(?:else )?(?:if|for) \((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\) )?(?P<what>(?!return\b|const\b|static\b|auto\b|break\b|case\b|using\b|struct\b|namespace\b|template\b|delete\b|else\b|do\b|for\b|if\b)"
                         r"[\w.\[\]>()-]+?(?:\(.*\)| (?:[-+*/|&^]|<<|>>)?= .*));[ \t]*(?://.*)?$", re.M)
@@ -84,6 +86,10 @@ def _quiet_spans(source: str) -> list[tuple[int, int]]:
                 if depth == 0:
                     spans.append((m.start(), t.end()))
                     break
+    for m in _QUIET_BODY.finditer(source):
+        closed = "\n}" if source[m.end():m.end() + 1] == "\n" else "\n"          # a body of its own lines, or of one
+        end = source.find(closed, m.end())
+        spans.append((m.start(), len(source) if end < 0 else end + len(closed)))
     return spans
 
 
@@ -105,7 +111,8 @@ def _tokens(source: str) -> Iterator[tuple[int, str, str, str]]:
 
 def _statements(source: str) -> Iterator[tuple[int, str, str, str]]:
     for m in _STATEMENT.finditer(source):
-        if "{" not in m["what"] and m["what"].count("(") == m["what"].count(")"):
+        called = re.match(r"[\w.\[\]>-]*?(\w+)\(", m["what"])
+        if "{" not in m["what"] and m["what"].count("(") == m["what"].count(")") and not (called and _QUIET.match(called[1])):
             yield m.start("what"), m["what"], "", "statement"
 
 
@@ -118,11 +125,12 @@ def _conditions(source: str) -> Iterator[tuple[int, str, str, str]]:
             if depth == 0:
                 break
         whole = source[m.end() - 1:at]
-        if not re.search(r"\b(fatal|report|checks_on)\b|vec_unit_here", source[m.start():at + 60]):
+        if not re.search(r"\b(fatal|report|checks_on|steps|note\w*|in\.(?:add|reg)|masked)\b|vec_unit_here", source[m.start():at + 60]):
             yield m.end() - 1, whole, f"(!{whole})", "condition"
 
 
 def _pairs(source: str) -> Iterator[tuple[int, str, str, str]]:
     for m in _PAIR.finditer(source):
-        if m[2] != m[3] and not re.match(r"\d+$", m[2] + m[3]) and source[m.start() - 1:m.start()] not in ("~",):
+        alike = re.sub(r"\w+", "w", m[2]) == re.sub(r"\w+", "w", m[3])       # two elements, two members, two variables
+        if m[2] != m[3] and alike and not re.match(r"\d+$", m[2] + m[3]) and not re.match(r"g$|at$", m[1]):
             yield m.start(), m[0], f"{m[1]}({m[3]}, {m[2]})", "operands"

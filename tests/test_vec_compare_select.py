@@ -184,3 +184,15 @@ def test_masks_nobody_wrote_make_undefined_results():
     with hp.expect_error("UNINITIALISED_READ"):
         strided(body, x, y, z)
     strided(body.replace("b, CMPMODE::LT, 64", "b, CMPMODE::LT, 128"), x, y, z)
+
+
+@pytest.mark.parametrize("count", [1, 10, 63, 64])
+def test_the_register_in_counter_mode(count):
+    """The mask register holds the number of elements: that many bits are compared."""
+    rng = np.random.default_rng(count)
+    x, y, z = (rng.standard_normal(64).astype(F32) for _ in range(3))
+    bits = np.zeros(32, np.uint8)
+    call = "uint64_t many[2] = {(uint64_t)count, 0}; SetMaskCount(); Compare(a, b, CMPMODE::LT, many, {1, 1, 1, 8, 8, 8}); SetMaskNorm(); ResetMask(); GetCmpMask(m);"
+    run((call,), 0, x, y, bits, z, count)
+    got = np.unpackbits(bits, bitorder="little")
+    assert np.array_equal(got[:count], x[:count] < y[:count]) and not got[count:].any()
