@@ -283,7 +283,9 @@ def _first(shaped: np.ndarray, a, e, wrong: np.ndarray, tile) -> list[str]:
 def _tile_place(index: int, tile) -> str:
     if tile is None:
         return ""
-    size, block = tile if isinstance(tile, (tuple, list)) else (tile, None)
+    size, block = tile if isinstance(tile, (tuple, list)) and len(tile) == 2 else (tile, None)
+    if not all(isinstance(v, (int, np.integer)) for v in (size, *((block,) if block is not None else ()))):
+        raise TypeError(f"tile={tile!r}: give the elements of a tile, or (elements of a tile, elements of a block)")
     if size <= 0 or (block is not None and block <= 0):
         raise ValueError(f"tile={tile!r}: a tile has at least one element")
     if block is None:

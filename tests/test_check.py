@@ -231,3 +231,9 @@ def test_a_failed_check_repeats_what_the_run_had_warned_of():
 
 def test_pages_read_as_text():
     assert repr(hp.explain("OUT_OF_BOUNDS")) == str(hp.explain("OUT_OF_BOUNDS")) and "\n  Fix: " in repr(hp.explain("OUT_OF_BOUNDS"))
+
+
+@pytest.mark.parametrize("tile", ["x", 2.5, (8, 16, 32), (8, "b")])
+def test_a_tile_is_a_number_of_elements(tile):
+    with pytest.raises(TypeError, match="elements of a tile"):
+        hp.check(np.zeros(4), np.ones(4), tile=tile)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import synthetic_run as make
-from helpers.views import data
+from helpers.views import data, picture
 from helpers.views.lanes import choose_cores, lanes, merge
 from helpers.views.timeline import timeline, timelines
 from helpers.views.timeline_html import timeline_html
@@ -195,3 +195,9 @@ def test_html_is_self_contained_and_the_same_twice():
     assert "estimate (Ascend910B1)" in page.html
     bundle, _ = page._repr_mimebundle_()
     assert bundle["text/html"].startswith("<iframe srcdoc=") and bundle["text/plain"] == page.text
+
+
+@pytest.mark.parametrize("width", [0, -1])
+def test_a_figure_has_a_width(width):
+    with pytest.raises(ValueError, match="inches wide"):
+        picture.new_figure(width, 2)

@@ -18,6 +18,8 @@ from . import style
 
 def new_figure(width: float = style.WIDTH, height: float = 3.0) -> Figure:
     """A figure that belongs to nobody: pyplot does not know it, so nothing is drawn twice or kept alive."""
+    if not width > 0:
+        raise ValueError(f"width={width!r}: a figure is so many inches wide, more than 0")
     figure = Figure(figsize=(width, height), dpi=style.SCALE)
     FigureCanvasAgg(figure)
     return figure
