@@ -143,6 +143,33 @@ def test_twenty_steps_of_training_track_the_reference():
     assert np.abs(ours - theirs).max() < 1e-5 and np.abs(np.diff(ours)).max() > 1e-2
 
 
+# ---- vmap
+@pytest.mark.parametrize("name, in_dims, launches", [
+    ("rms_norm", (0, None), 1), ("rms_norm", (2, None), 1), ("rms_norm", (0, 0), 3), ("rms_norm", (None, 0), 3), ("swiglu", (0, 0), 1), ("swiglu", (0, None), 3),
+    ("softmax", (1,), 1), ("add_rms_norm", (0, 0, None), 1)])
+def test_vmap_is_a_loop(name, in_dims, launches):
+    """One launch where the batch is more rows for the kernel; the result is that of a loop in any case."""
+    rng, vectors = torch.Generator().manual_seed(1), {"gamma"}
+    shapes = [(8,) if t in vectors else (4, 8) for t in catalogue.find(name).inputs]
+    inputs = [torch.randn(s if d is None else (*s[:d], 3, *s[d:]), generator=rng) for s, d in zip(shapes, in_dims)]
+    op = workbook.op(name)
+    with workbook.record() as runs:
+        found = several(torch.vmap(op, in_dims)(*inputs))
+    assert len(runs) == launches
+    loop = [several(op(*(t if d is None else t.select(d, i) for t, d in zip(inputs, in_dims)))) for i in range(3)]
+    for k, a in enumerate(found):
+        assert torch.equal(a, torch.stack([one[k] for one in loop]))
+
+
+def test_several_gradients_at_once():
+    """A batch of gradients through a kernel that adds up over rows: over the rows of each, not of the batch."""
+    x, gamma = inputs_of("rms_norm", 8, torch.float32)
+    slopes, found = torch.randn(3, 2, 3, 8), []
+    for norm in (workbook.op("rms_norm"), rms_norm):
+        found.append(torch.autograd.grad(norm(x, gamma), (x, gamma), slopes, is_grads_batched=True))
+    assert all(torch.allclose(a, b, rtol=1e-4, atol=1e-5) for a, b in zip(*found))
+
+
 # ---- tensors as they come
 def test_views_empty_tensors_and_no_grad():
     op = workbook.op("swiglu")

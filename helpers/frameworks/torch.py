@@ -107,11 +107,36 @@ def op(name: str):
     def launch(inputs, outputs, given):
         return entry.launch([to_numpy(t) for t in inputs], [to_numpy(t) for t in outputs], **given)
 
-    return _register(signature, empty, launch, BACKWARD.get(name), True, False)
+    made = _register(signature, empty, launch, BACKWARD.get(name), True, False)
+
+    def fits(*shapes) -> bool:
+        """Does the kernel take the batch as more rows? Not one that adds up over all rows."""
+        try:
+            return not entry.zeroed and all(s == shapes[0] for s in entry.shapes(*shapes))
+        except ValueError:
+            return False
+
+    made.register_vmap(batched(made, signature, fits))
+    return made
 
 
 def signature_of(entry: catalogue.Op, namespace: str = NAMESPACE) -> Signature:
     return Signature(f"{namespace}::{entry.name}", entry.inputs, dict(entry.attrs), len(entry.outputs))
+
+
+def batched(operator: Callable, signature: Signature, fits: Callable) -> Callable:
+    """The rule for torch.vmap: one launch where the kernel takes the batch as more rows, else one for each element of it."""
+    def rule(info, in_dims, *args):
+        inputs, numbers = signature.split(args)
+        dims = in_dims[:len(inputs)]
+        moved = [t if d is None else t.movedim(d, 0) for t, d in zip(inputs, dims)]
+        if dims[0] is not None and fits(*(tuple(t.shape) for t in moved)):
+            found = operator(*moved, *numbers.values())
+        else:
+            one_by_one = [operator(*(t if d is None else t[i] for t, d in zip(moved, dims)), *numbers.values()) for i in range(info.batch_size)]
+            found = torch.stack(one_by_one) if signature.results == 1 else tuple(map(torch.stack, zip(*one_by_one)))
+        return found, 0 if signature.results == 1 else (0,) * signature.results
+    return rule
 
 
 @contextmanager
