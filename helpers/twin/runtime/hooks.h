@@ -8,6 +8,8 @@ namespace twin {
 
 // Start of a launch: forgets cache lines and copy statistics of the previous one.
 void copy_launch_begin();
+// Start of a launch: forgets the Matmul objects of the previous one.
+void mm_launch_begin();
 // End of a core's program: tensors never freed when the TPipe's destructor did not run, tiling keys without a branch.
 void queues_core_end(Core& c);
 bool had_pipe(const Core& c);     // a TPipe was constructed on this core

@@ -114,6 +114,7 @@ bool CoreTimer::scalar_record(const Record& r) {
             return true;
         }
         case Rec::Publish: {
+            if (r.pipe != Pipe::S) { pipe[int(r.pipe)].items.push({&r, now_}); return true; }
             const double all = drained();
             if (all < 0) return false;
             now_ = std::max(now_, all);
@@ -123,7 +124,7 @@ bool CoreTimer::scalar_record(const Record& r) {
         case Rec::Await: {
             const double* t = world_.when_published(r.a);
             if (!t) return false;
-            now_ = std::max(now_, *t + costs_.hop);
+            now_ = std::max(now_, *t + (r.event == 1 ? costs_.cross_near : costs_.hop));   // 1: inside an AI core
             return true;
         }
         case Rec::BufAlloc:
@@ -218,6 +219,10 @@ bool CoreTimer::pipe_step(int i) {
         case Rec::CrossSet:
             if (p.moving) return false;
             world_.cross_set(*this, r.event, r.id, std::max(p.last, issued));
+            break;
+        case Rec::Publish:
+            if (p.moving) return false;
+            world_.published(r.a, std::max(p.last, issued));
             break;
         case Rec::Barrier:
             if (p.moving) return false;

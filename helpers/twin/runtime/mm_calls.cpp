@@ -1,0 +1,304 @@
+// The calls on a Matmul object: what they check, and the requests they make.
+#include <algorithm>
+
+#include "mm_object.h"
+#include "state.h"
+#include "twin/abi_copy.h"
+#include "twin/enums.h"
+
+namespace twin {
+
+using AscendC::HardEvent;
+using ull = unsigned long long;
+
+static MmRequest request(MmObject& o, MmRequest::Kind kind, At at) {
+    MmRequest r;
+    r.kind = kind;
+    r.object = &o;
+    r.p = o.p;
+    r.at = at;
+    return r;
+}
+
+static void order(HardEvent e, At at) {                   // one pipe behind another, at once
+    const int id = fetch_event(int(e), at);
+    set_flag(int(e), id, at, true);
+    wait_flag(int(e), id, at, true);
+}
+
+MatmulTarget mm_workspace_tile(const MmObject& o, const MmParams& p, int64_t index) {
+    MatmulTarget t;
+    t.gm = p.workspace.gm;
+    const uint64_t skip = uint64_t(index) * uint64_t(o.t.baseM) * uint64_t(o.t.baseN) * size_of(o.setup.c.type);
+    t.gm.ptr += skip;
+    if (t.gm.bytes) t.gm.bytes = t.gm.bytes > skip ? t.gm.bytes - skip : 0, t.gm.set = t.gm.bytes ? 1 : 2;
+    t.sequential = 1;
+    return t;
+}
+
+// rows x cols from GM, where rows follow each other, to UB on the vector core.
+static void to_ub(const MmObject& o, const GlobalRef& g, const LocalRef& ub, int64_t rows, int64_t cols, bool wait, const char* api, At at) {
+    const uint32_t size = size_of(o.setup.c.type);
+    const MmFormat f = MmFormat(o.setup.c.format);
+    if (f == MmFormat::NZ) { rows = mm_up(rows, 16); cols = mm_up(cols, size == 1 ? 32 : 16); }
+    const bool aligned = cols * size % kBlock == 0;
+    const int64_t pitch = mm_up(cols * size, kBlock);
+    if (!aligned && f != MmFormat::ND_ALIGN)
+        fatal("MISALIGNED", at, fmt("%s: rows of %lld elements are %lld B; in UB every row starts on 32 B", api, (long long)cols, (long long)(cols * size)), "declare C as CubeFormat::ND_ALIGN, or choose baseN so that rows are whole 32 B");
+    if (uint64_t(rows * pitch) > ub.bytes)
+        fatal("OUT_OF_BOUNDS", at, fmt("%s copies %lld elements into a tensor of %u", api, (long long)(rows * pitch / size), ub.bytes / size), "the tensor must hold the whole tile: baseM * baseN elements");
+    if (aligned) tw_copy_in_count(&ub, &g, o.setup.c.type, rows * cols, at);
+    else {
+        const CopyBlocks b{rows, cols * size, 0, 0, at, 1};
+        tw_copy_pad_in(&ub, &g, o.setup.c.type, &b, nullptr, at);
+    }
+    if (wait) order(HardEvent::MTE2_V, at);
+}
+
+// What a call writes goes to GM at once, or to the message workspace when UB asks for it.
+static bool through_room(const MmObject& o, MatmulTarget& to, int64_t elements, const char* api, At at) {
+    if (to.gm.ptr) return false;
+    if (on(CoreKind::AIC) || to.local.mem != Mem::UB)
+        fatal("WRONG_POSITION", at, fmt("%s: the result goes to GM, or to UB of a vector core; this tensor is %s", api, to.local.mem == Mem::N ? "not assigned" : describe(to.local).c_str()), "pass a GlobalTensor, or call it on the vector core of a MIX kernel");
+    if (to.atomic) fatal("BAD_PARAMETER", at, fmt("%s: atomic operations work on GM only", api), "enAtomic = 0 for a UB tensor");
+    to.gm = mm_room(kRoomC, uint64_t(elements) * size_of(o.setup.c.type), at);
+    to.sequential = 1;
+    return true;
+}
+
+static void atomics(const MatmulTarget& to, const char* api, At at) {
+    if (to.atomic > 3) fatal("BAD_PARAMETER", at, fmt("%s: enAtomic=%d", api, to.atomic), "0 none, 1 add, 2 max, 3 min");
+}
+
+static int64_t room_elements(const MmObject& o, int64_t m, int64_t n) {
+    const bool nz = MmFormat(o.setup.c.format) == MmFormat::NZ;
+    const int64_t align = MmFormat(o.setup.c.format) == MmFormat::ND_ALIGN ? kBlock / size_of(o.setup.c.type) : 1;
+    return nz ? mm_up(m, 16) * mm_up(n, 32) : m * mm_up(n, align);
+}
+
+static bool nothing(const MmObject& o, const char* api, At at) {
+    if (o.p.m > 0 && o.p.n > 0 && o.p.k > 0) return false;
+    report(Severity::Warning, "BAD_PARAMETER", at, fmt("%s with an empty shape (%lld, %lld, %lld) does nothing", api, (long long)o.p.m, (long long)o.p.n, (long long)o.p.k), "a core without work should return before");
+    return true;
+}
+
+}  // namespace twin
+
+using namespace twin;
+
+extern "C" {
+
+void tw_matmul_local(int32_t handle, MatmulOperand what, const LocalRef* local, DType type, int trans, const GlobalRef* through, At at) {
+    if (mm_idle(handle)) return;
+    MmObject& o = mm_object(handle, at, "SetTensor");
+    const char* api = what == MatmulOperand::A ? "SetTensorA" : what == MatmulOperand::B ? "SetTensorB" : "SetBias";
+    if (what == MatmulOperand::Bias && !o.t.isBias) fatal("BAD_PARAMETER", at, "SetBias: the tiling says no bias (isBias = 0)", "call EnableBias(true) on the host before GetTiling");
+    MmTensor& x = what == MatmulOperand::A ? o.p.a : what == MatmulOperand::B ? o.p.b : o.p.bias;
+    if (local->mem == Mem::L1 && on(CoreKind::AIC) && what != MatmulOperand::Bias) {
+        const uint32_t version = x.version + 1;
+        x = {};
+        x.where = MmTensor::L1;
+        x.local = *local;
+        x.trans = trans;
+        x.version = version;
+        x.at = at;
+        o.restart();
+        return;
+    }
+    if (local->mem != Mem::UB || on(CoreKind::AIC))
+        fatal("WRONG_POSITION", at, fmt("%s takes tensors of GM, of UB (on a vector core) and of L1 (on the cube core); this one is %s", api, local->mem == Mem::N ? "not assigned" : describe(*local).c_str()), "pass a GlobalTensor");
+    const MmParams& p = o.p;
+    const bool a = what == MatmulOperand::A, bias = what == MatmulOperand::Bias;
+    const MatmulSide& side = bias ? o.setup.bias : a ? o.setup.a : o.setup.b;
+    int64_t rows = bias ? 1 : (a == (trans != 0)) ? p.k : a ? p.m : p.n, cols = bias ? p.n : (a == (trans != 0)) ? (a ? p.m : p.n) : p.k;
+    if (MmFormat(side.format) == MmFormat::NZ) { rows = mm_up(rows, 16); cols = mm_up(cols, mm_c0(type)); }
+    const uint64_t need = mm_bytes(type, rows * cols);
+    if (need > local->bytes)
+        fatal("OUT_OF_BOUNDS", at, fmt("%s: a tensor of UB must hold the whole part of this core, %lld x %lld elements; it has %llu B of %llu", api, (long long)rows, (long long)cols, ull(local->bytes), ull(need)), "make the tensor larger, or call SetTail with what it holds first");
+    GlobalRef g = through ? *through : mm_room(bias ? kRoomBias : a ? kRoomA : kRoomB, mm_up(int64_t(need), kBlock), at);
+    order(HardEvent::V_MTE3, at);
+    order(HardEvent::MTE2_MTE3, at);
+    LocalRef from = *local;
+    from.bytes = std::min<uint32_t>(from.bytes, uint32_t(mm_up(int64_t(need), kBlock)));
+    const CopyBlocks one{1, int64_t(need), 0, 0, at, 1};
+    tw_copy_pad_out(&g, &from, type, &one, at);
+    tw_matmul_gm(handle, what, &g, type, trans, at);
+    x.dense = !through;
+    order(HardEvent::MTE3_V, at);                         // the tensor may be written again
+}
+
+int tw_matmul_iterate(int32_t handle, int sync, int partial, const LocalRef* tile, At at) {
+    if (mm_idle(handle)) return 0;
+    MmObject& o = mm_object(handle, at, "Iterate");
+    if (o.setup.outer_product) fatal("UNSUPPORTED_API", at, "Iterate of a config with ScheduleType::OUTER_PRODUCT yields two tiles at once: not modelled", "use INNER_PRODUCT, or IterateAll");
+    if (nothing(o, "Iterate", at)) return 0;
+    const int64_t steps = o.setup.partial_output ? o.k_steps() : 1, total = o.m_tiles() * o.n_tiles() * steps;
+    if (o.next == 0) mm_check(o, at, "Iterate");
+    while (o.next < total && mm_skipped(o, mm_tile(o, o.p, o.next / steps))) ++o.next;
+    if (o.next >= total) return 0;
+    if (!sync) {
+        if (!mm_client()) fatal("BAD_PARAMETER", at, "Iterate<false> runs beside the vector core: on the cube core itself there is nothing to run beside", "use Iterate()");
+        if (o.p.workspace.where != MmTensor::Gm)
+            fatal("BAD_PARAMETER", at, "Iterate<false> keeps its tiles in a workspace, and SetWorkspace was not called", fmt("mm.SetWorkspace(gm) with singleM * singleN = %lld elements", (long long)(o.p.m * o.p.n)));
+        o.async = true;
+        if (o.next == 0) {
+            MmRequest r = request(o, MmRequest::Tiles, at);
+            r.sync = false;
+            o.tile_keys.clear();
+            for (int64_t i = 0; i < total; ++i) o.tile_keys.push_back(mm_new_key());
+            r.first_tile_answer = o.tile_keys[0];
+            mm_submit(r);
+            o.last_key = r.answer;
+        }
+        ++o.next;
+        return 1;
+    }
+    o.async = false;
+    MmRequest r = request(o, MmRequest::Tile, at);
+    r.index = o.next / steps;
+    r.slice = o.setup.partial_output ? o.next % steps : -1;
+    r.partial = partial != 0;
+    if (tile) r.own_tile = *tile;
+    if (partial && !o.partial_open && checks_on())
+        report(Severity::Error, "UNINITIALISED_READ", at, "Iterate(true) adds to a tile that no Iterate(false) has begun", "the first part of K takes Iterate(false): Iterate(k != 0)");
+    mm_submit(r);
+    ++o.next;
+    o.partial_open = true;
+    return 1;
+}
+
+void tw_matmul_get(int32_t handle, int sync, const MatmulTarget* to, GlobalRef* cached, At at) {
+    if (mm_idle(handle)) return;
+    MmObject& o = mm_object(handle, at, "GetTensorC");
+    if (!o.setup.get_c) fatal("BAD_PARAMETER", at, "GetTensorC: the config of this Matmul has enableGetTensorC = false", "leave that field true, or use IterateAll");
+    atomics(*to, "GetTensorC", at);
+    if (o.async != !sync && o.next)
+        fatal("BAD_PARAMETER", at, fmt("GetTensorC<%s> after Iterate<%s>: both take the same template argument", sync ? "true" : "false", o.async ? "false" : "true"), o.async ? "write GetTensorC<false>" : "write GetTensorC<true>");
+    const int64_t steps = o.setup.partial_output ? o.k_steps() : 1;
+    if (o.async) {
+        if (o.taken >= int64_t(o.tile_keys.size())) fatal("BAD_PARAMETER", at, fmt("no computed tile is left: all %lld were taken", (long long)o.taken), "call GetTensorC once for each tile");
+        const int64_t i = o.taken++;
+        const MmTile t = mm_tile(o, o.p, i);
+        mm_await(o.tile_keys[size_t(i)], at, "GetTensorC");
+        MatmulTarget from = mm_workspace_tile(o, o.p, i);
+        if (cached) { *cached = from.gm; cached->bytes = uint64_t(room_elements(o, t.m, t.n)) * size_of(o.setup.c.type); }
+        else if (to->local.mem == Mem::UB) to_ub(o, from.gm, to->local, t.m, t.n, false, "GetTensorC", at);
+        else fatal("WRONG_POSITION", at, "GetTensorC<false> takes a UB tensor, or returns the tile in GM", "declare C with TPosition::VECIN");
+        return;
+    }
+    if (o.taken >= o.next && !o.partial_open) fatal("BAD_PARAMETER", at, "no computed tile is left: GetTensorC was called more often than Iterate", "call it once behind every Iterate() that returned true");
+    MmRequest r = request(o, MmRequest::Get, at);
+    r.index = std::max<int64_t>(o.next - 1, 0) / steps;
+    r.to = *to;
+    o.taken = o.next;
+    o.partial_open = false;
+    const MmTile t = mm_tile(o, o.p, r.index);
+    const bool both = to->gm.ptr && to->local.mem == Mem::UB;
+    if (to->gm.ptr) mm_submit(r);
+    if (!to->gm.ptr || both) {
+        r.to.gm = {};
+        if (cached) { r.to.local = {}; r.to.gm = mm_room(kRoomC, uint64_t(room_elements(o, t.m, t.n)) * size_of(o.setup.c.type), at); r.to.sequential = 1; *cached = r.to.gm; }
+        else through_room(o, r.to, room_elements(o, t.m, t.n), "GetTensorC", at);
+        mm_submit(r);
+        if (!cached) to_ub(o, r.to.gm, to->local, t.m, t.n, true, "GetTensorC", at);
+    }
+}
+
+void tw_matmul_all(int32_t handle, int sync, const MatmulTarget* to, int wait, int fake, At at) {
+    if (mm_idle(handle)) return;
+    MmObject& o = mm_object(handle, at, "IterateAll");
+    if (o.setup.part_sum) fatal("UNSUPPORTED_API", at, "intraBlockPartSum is not available on Atlas A2", "let each vector core compute its own product");
+    if (nothing(o, "IterateAll", at)) return;
+    mm_check(o, at, "IterateAll");
+    atomics(*to, "IterateAll", at);
+    if (to->sequential && o.m_tiles() * o.n_tiles() > 1)
+        report(Severity::Error, "BAD_PARAMETER", at, fmt("IterateAll with enSequentialWrite writes all %lld tiles to the same place", (long long)(o.m_tiles() * o.n_tiles())), "leave enSequentialWrite false, or use Iterate and GetTensorC and move the tensor");
+    if (!sync && !mm_client()) fatal("BAD_PARAMETER", at, "IterateAll<false> runs beside the vector core: on the cube core itself there is nothing to run beside", "use IterateAll(gm)");
+    if (fake || (o.setup.a.share && o.setup.b.share && core().sub != 0)) return;    // the other vector core asks for the common product
+    MmRequest r = request(o, MmRequest::All, at);
+    r.to = *to;
+    r.sync = sync != 0;
+    const bool room = through_room(o, r.to, room_elements(o, o.p.m, o.p.n), "IterateAll", at);
+    if (room) {                                           // the whole part of this core, rows of n
+        r.to.sequential = 0;
+        r.p.Kc = MmFormat(o.setup.c.format) == MmFormat::ND ? o.p.n : mm_up(o.p.n, kBlock / size_of(o.setup.c.type));
+        r.p.M = o.p.m;
+    }
+    mm_submit(r);
+    o.next = o.m_tiles() * o.n_tiles();
+    o.taken = o.next;
+    o.partial_open = false;
+    if (!sync) { o.last_key = r.answer; o.waiting = wait != 0; }
+    if (room) to_ub(o, r.to.gm, to->local, o.p.m, o.p.n, true, "IterateAll", at);
+}
+
+void tw_matmul_batch(int32_t handle, int sync, const MatmulTarget* to, const MatmulBatch* batch, int wait, At at) {
+    if (mm_idle(handle)) return;
+    MmObject& o = mm_object(handle, at, "IterateBatch");
+    MatmulBatch b = *batch;
+    if (!b.a && !b.b) { b.a = o.p.batch_a; b.b = o.p.batch_b; }
+    if (!b.a || !b.b || std::max(b.a, b.b) % std::min(b.a, b.b))
+        fatal("BAD_PARAMETER", at, fmt("IterateBatch: batchA=%u and batchB=%u: one must divide the other", b.a, b.b), "the smaller operand is used again for each part of the larger one");
+    if (nothing(o, "IterateBatch", at)) return;
+    if (!sync && !mm_client()) fatal("BAD_PARAMETER", at, "IterateBatch<false> runs beside the vector core: on the cube core itself there is nothing to run beside", "use IterateBatch(gm, ...)");
+    mm_check(o, at, "IterateBatch");
+    atomics(*to, "IterateBatch", at);
+    MmRequest r = request(o, MmRequest::Batch, at);
+    r.batch = b;
+    r.to = *to;
+    r.to.sequential = 0;
+    r.sync = sync != 0;
+    const int64_t products = std::max(b.a, b.b);
+    bool room = false;
+    if (b.loops) {
+        if (o.p.workspace.where != MmTensor::Gm) fatal("BAD_PARAMETER", at, "IterateNBatch keeps its results in a workspace, and SetWorkspace was not called", "mm.SetWorkspace(gm) with room for all products");
+        if (!o.setup.n_batch) report(Severity::Error, "BAD_PARAMETER", at, "IterateNBatch needs a config with isNBatch = true", "GetNormalConfig(false, true)");
+        r.to.gm = o.p.workspace.gm;
+        o.batch_taken = 0;
+    } else {
+        room = through_room(o, r.to, products * o.p.m * o.p.n, "IterateBatch", at);
+        r.to.sequential = 0;
+    }
+    mm_submit(r);
+    if (!sync) { o.last_key = r.answer; o.waiting = wait != 0; }
+    if (room) to_ub(o, r.to.gm, to->local, products * o.p.m, o.p.n, true, "IterateBatch", at);
+}
+
+void tw_matmul_get_batch(int32_t handle, const MatmulTarget* to, uint32_t a, uint32_t b, GlobalRef* cached, At at) {
+    if (mm_idle(handle)) return;
+    MmObject& o = mm_object(handle, at, "GetBatchTensorC");
+    if (o.p.workspace.where != MmTensor::Gm) fatal("BAD_PARAMETER", at, "GetBatchTensorC: nothing was computed into a workspace", "SetWorkspace and IterateNBatch come first");
+    if (o.last_key) { mm_await(o.last_key, at, "GetBatchTensorC"); o.last_key = 0; }
+    const int64_t n = int64_t(std::max(a, b)) * o.p.m * o.p.n;
+    GlobalRef g = o.p.workspace.gm;
+    g.ptr += uint64_t(o.batch_taken) * size_of(o.setup.c.type);
+    g.bytes = uint64_t(n) * size_of(o.setup.c.type);
+    o.batch_taken += n;
+    if (cached) *cached = g;
+    else to_ub(o, g, to->local, int64_t(std::max(a, b)) * o.p.m, o.p.n, true, "GetBatchTensorC", at);
+}
+
+void tw_matmul_wait(int32_t handle, At at) {
+    if (mm_idle(handle)) return;
+    MmObject& o = mm_object(handle, at, "WaitIterateAll");
+    if (o.async) { order(HardEvent::MTE2_V, at); return; }
+    if (!o.last_key || !o.waiting)
+        fatal("DEADLOCK", at, "this wait belongs to IterateAll<false>(gm, 0, false, true) or IterateBatch<false, true>, and none is under way: it would never return", "pass waitIterateAll = true, and wait once for each call");
+    mm_await(o.last_key, at, "WaitIterateAll");
+    o.last_key = 0;
+    o.waiting = false;
+}
+
+void tw_matmul_end(int32_t handle, At at) {
+    if (mm_idle(handle)) return;
+    MmObject& o = mm_object(handle, at, "End");
+    if (o.last_key) { mm_await(o.last_key, at, "End"); o.last_key = 0; o.waiting = false; }
+    MmRequest r = request(o, MmRequest::End, at);
+    mm_submit(r);
+    o.p.a.where = o.p.b.where = MmTensor::None;
+    o.p.bias_on = false;
+    o.async = false;
+    o.restart();
+}
+
+}

@@ -1,0 +1,106 @@
+// A Matmul object inside the runtime: its setup, what the kernel has set, and where its iteration stands.
+//
+//   mm_object.cpp   handles, setters, their checks
+//   mm_calls.cpp    Iterate, GetTensorC, IterateAll …: on the cube core at once, on a vector core as a request
+//   mm_service.cpp  requests between a vector core and its cube core
+//   mm_cube.cpp     tiles: base blocks through L1, L0 and L0C
+//   mm_load.cpp     GM -> L1 -> L0A / L0B
+//   mm_out.cpp      L0C -> GM
+#pragma once
+#include <map>
+
+#include "engine.h"
+#include "twin/abi_matmul.h"
+#include "twin/adv_matmul_tiling.h"
+
+namespace twin {
+
+struct MmTensor {
+    enum Where : uint8_t { None, Gm, L1, Number } where = None;
+    bool trans = false, dense = false;      // dense: exactly the part of this core, whatever SetOrgShape says
+    GlobalRef gm;
+    LocalRef local;
+    uint64_t bits = 0;                      // Number
+    uint32_t version = 0;                   // changes with every Set: what L1 keeps of the old one is stale
+    At at{};
+};
+
+// What the setters have said: copied into a request, so that the caller may go on setting.
+struct MmParams {
+    MmTensor a, b, bias, workspace, quant;
+    bool bias_on = false;
+    int64_t M = 0, N = 0, Ka = 0, Kb = 0, Kc = 0;    // sizes in memory
+    int64_t m = 0, n = 0, k = 0;                     // the part of this core
+    bool hf32 = false, hf32_away = false, quant_scalar_set = false;
+    uint64_t quant_scalar = 0, self_data = 0, user_info = 0;
+    uint32_t batch_a = 1, batch_b = 1;
+};
+
+struct MmObject {
+    int id = 0, owner = 0;                  // owner: core whose kernel text holds the object
+    MatmulRole role = MatmulRole::Kernel;
+    bool ready = false;                     // has a tiling
+    MatmulSetup setup;
+    TCubeTiling t{};
+    MmParams p;
+    At made{};
+    // iteration, as the caller sees it
+    int64_t next = 0;                       // tiles handed out by Iterate
+    int64_t taken = 0;                      // tiles taken by GetTensorC
+    bool partial_open = false, async = false, waiting = false;
+    uint32_t requests = 0;                  // posted so far; the keys of their answers
+    uint64_t last_key = 0;                  // answer that WaitIterateAll waits for
+    std::vector<uint64_t> tile_keys;        // answers of an asynchronous Iterate, one per tile
+    int64_t batch_taken = 0;                // elements of the workspace handed out by GetBatchTensorC
+    bool shown = false;                     // said once that nothing was set
+
+    int64_t m_tiles() const { return (p.m + t.baseM - 1) / t.baseM; }
+    int64_t n_tiles() const { return (p.n + t.baseN - 1) / t.baseN; }
+    int64_t k_steps() const { return (p.k + t.baseK - 1) / t.baseK; }
+    bool columns_first() const { return (setup.order < 2 ? setup.order : uint8_t(t.iterateOrder)) == 1; }
+    void restart() { next = taken = 0; tile_keys.clear(); }
+};
+
+struct MmTile { int64_t mi, ni, row, col, m, n; };   // index, first element, size
+MmTile mm_tile(const MmObject& o, const MmParams& p, int64_t index);
+MatmulTarget mm_workspace_tile(const MmObject& o, const MmParams& p, int64_t index);   // of an asynchronous Iterate
+bool mm_skipped(const MmObject& o, const MmTile& t); // a triangle policy leaves it out
+
+// What the cube core is asked to do.
+struct MmRequest {
+    enum Kind : uint8_t { Tile, Get, All, Batch, Tiles, End } kind = End;
+    MmObject* object = nullptr;
+    MmParams p;
+    MatmulTarget to;
+    MatmulBatch batch;
+    int64_t index = 0;                      // tile
+    bool partial = false, sync = true;
+    int64_t slice = -1;                     // isPartialOutput: which step of K; -1 = all
+    int from = 0;                           // core that asks
+    uint64_t key = 0, answer = 0;           // published by the asker, by the cube core
+    uint64_t first_tile_answer = 0;         // Tiles: one answer for each
+    LocalRef own_tile;                      // L0C tensor of the caller, bytes 0 = the library's
+    At at{};
+};
+void mm_run(MmRequest& r);                  // on the running cube core
+void mm_submit(MmRequest& r);               // runs it here, or posts it to the cube core and waits when it is synchronous
+
+MmObject& mm_object(int32_t handle, At at, const char* api);
+bool mm_idle(int32_t handle);               // this core has no part in it
+bool mm_client();                           // this is a vector core that drives its cube core by messages
+bool mm_server();                           // this is that cube core
+enum MmRoom { kRoomA, kRoomB, kRoomBias, kRoomC };
+GlobalRef mm_room(MmRoom purpose, uint64_t bytes, At at);   // GM of the running core for what passes between the two kinds of cores
+void mm_await(uint64_t key, At at, const char* op);
+void mm_answer(uint64_t key, At at);
+uint64_t mm_new_key();
+void mm_check(MmObject& o, At at, const char* api);
+// Elements of C between rows, for a target in GM.
+int64_t mm_pitch(const MmObject& o, const MmParams& p);
+uint64_t mm_bytes(DType t, int64_t n);
+int mm_c0(DType t);
+inline int64_t mm_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
+
+enum class MmFormat : uint8_t { ND, NZ, ZN, ZZ, NN, ND_ALIGN, SCALAR, VECTOR };
+
+}  // namespace twin
