@@ -1,5 +1,6 @@
 """The C++ route of torch: the same operator as a compiled extension, and the files for torch_npu."""
 import re
+import subprocess
 
 import pytest
 
@@ -72,10 +73,13 @@ def test_files_for_torch_npu(name):
     told = re.search(r'm\.def\("(.*?)"\)', wrapper)[1]
     assert re.sub(r"[\d.e-]+", "N", told) == re.sub(r"[\d.e-]+", "N", schema)
     assert "TORCH_LIBRARY_IMPL(wb, PrivateUse1, m)" in wrapper and "TORCH_LIBRARY_IMPL(wb, Meta, m)" in wrapper
-    assert "getCurrentNPUStream().stream(false)" in wrapper and f"{name}_half<<<48, nullptr, stream>>>(" in wrapper
+    assert "getCurrentNPUStream().stream(false)" in wrapper and f"{name}_half<<<48, 0, stream>>>(" in wrapper
     assert wrapper.index("is_privateuseone") < wrapper.index("<<<") and wrapper.count("{") == wrapper.count("}")
     assert "torch.ops.load_library" in call and f"torch.ops.wb.{name}(" in call and "synchronize" in call
     compile(call, "call.py", "exec")
+    build = files[f"build_{name}.sh"]
+    assert f"bisheng -x asc {name}_npu.asc -shared" in build and f"-o lib{name}.so" in build and f"./lib{name}.so" in call
+    assert subprocess.run(["bash", "-n"], input=build, text=True, capture_output=True).stderr == ""
     assert re.search(r"EXEC_NPU_CMD\(aclnn[A-Z]\w+, \w+, ", aclnn)
 
 

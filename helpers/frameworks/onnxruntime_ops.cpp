@@ -2,6 +2,7 @@
 // onnxruntime_table.h, written for each build, lists the operators: names, types, attributes, folder of plans.
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -134,8 +135,10 @@ extern "C" __attribute__((visibility("default"))) OrtStatus* RegisterCustomOps(O
         std::string text = std::string("The operators of domain ") + DOMAIN_NAME + " need ONNX Runtime 1.16 or newer; this is " + base->GetVersionString();
         return base->GetApi(1)->CreateStatus(ORT_FAIL, text.c_str());
     }
+    static std::mutex once;
     static OrtCustomOpDomain* domain = nullptr;             // lives as long as the process: sessions keep pointers to it
     static std::vector<Op> ops;
+    std::lock_guard<std::mutex> hold(once);
     if (!domain) {
         for (const Row& row : ROWS) ops.push_back(make(row));
         RETURN_IF_FAILED(api->CreateCustomOpDomain(DOMAIN_NAME, &domain));

@@ -17,6 +17,8 @@ _WRAPPER = """// {name} for torch_npu: checks, output, launch on the current str
 #include "torch_npu/csrc/core/npu/NPUStream.h"
 {kernel_include}
 
+{tiling} make_tiling({parameters});   // host code: the numbers that kernels/{folder}/ladder.py computes
+
 namespace {{
 
 at::Tensor empty_{name}({parameters})
@@ -33,12 +35,12 @@ at::Tensor run_{name}({parameters})
         return y;
     }}
 {contiguous}
-    {tiling} tiling = make_tiling({arguments});           // the same numbers as in kernels/{folder}/ladder.py
+    {tiling} tiling = make_tiling({arguments});
     auto stream = c10_npu::getCurrentNPUStream().stream(false);
     if ({first}.scalar_type() == at::kHalf) {{
-        {stem}_half<<<{blocks}, nullptr, stream>>>({pointers}, (uint8_t*)y.mutable_data_ptr(), tiling);
+        {stem}_half<<<{blocks}, 0, stream>>>({pointers}, (uint8_t*)y.mutable_data_ptr(), tiling);
     }} else {{
-        {stem}_float<<<{blocks}, nullptr, stream>>>({pointers}, (uint8_t*)y.mutable_data_ptr(), tiling);
+        {stem}_float<<<{blocks}, 0, stream>>>({pointers}, (uint8_t*)y.mutable_data_ptr(), tiling);
     }}
     return y;
 }}
@@ -71,6 +73,18 @@ torch.npu.synchronize()                                   # a launch returns bef
 print(y.cpu())
 """
 
+_BUILD = """#!/bin/bash
+# Builds lib{name}.so where CANN and torch_npu are installed. The flag for std::string must be the one that torch was built with.
+set -e
+source "${{ASCEND_HOME_PATH:-/usr/local/Ascend/cann}}/set_env.sh"
+torch=$(python3 -c "import os, torch; print(os.path.dirname(torch.__file__))")
+torch_npu=$(python3 -c "import os, torch, torch_npu; print(os.path.dirname(torch_npu.__file__))")
+abi=$(python3 -c "import torch; print(int(torch.compiled_with_cxx11_abi()))")
+bisheng -x asc {name}_npu.asc -shared -fPIC -std=c++17 --npu-arch=dav-2201 -D_GLIBCXX_USE_CXX11_ABI=$abi \\
+    -I"$torch/include" -I"$torch/include/torch/csrc/api/include" -I"$torch_npu/include" \\
+    -L"$torch/lib" -ltorch -ltorch_cpu -lc10 -L"$torch_npu/lib" -ltorch_npu -o lib{name}.so
+"""
+
 _ACLNN = """// The same operator as an installed package: its aclnn call, workspace, stream and queue in one line.
 #include "op_plugin/utils/op_api_common.h"
 
@@ -84,7 +98,7 @@ at::Tensor run_{name}({parameters})
 
 
 def npu_files(name: str) -> dict[str, str]:
-    """{file: text}: the wrapper for torch_npu, the Python that calls it, and the aclnn form."""
+    """{file: text}: the wrapper for torch_npu, how it is built, the Python that calls it, and the aclnn form."""
     op: Op = catalogue.find(name)
     if len(op.outputs) != 1:
         raise ValueError(f"{name} has the outputs {', '.join(op.outputs)}; this text is for operators with one output.")
@@ -100,7 +114,8 @@ def npu_files(name: str) -> dict[str, str]:
         contiguous="\n".join(f"    at::Tensor {t}_c = {t}.contiguous();" for t in op.inputs),
         pointers=", ".join(f"(uint8_t*){t}_c.data_ptr()" for t in op.inputs), camel="".join(p.capitalize() for p in name.split("_")),
         tensors="\n".join(f'{t} = torch.randn(4, 1024, dtype=torch.float16, device="npu")' for t in op.inputs))
-    return {f"{name}_npu.asc": _WRAPPER.format(**words), f"call_{name}.py": _CALL.format(**words), f"{name}_aclnn.cpp": _ACLNN.format(**words)}
+    return {f"{name}_npu.asc": _WRAPPER.format(**words), f"build_{name}.sh": _BUILD.format(**words), f"call_{name}.py": _CALL.format(**words),
+            f"{name}_aclnn.cpp": _ACLNN.format(**words)}
 
 
 def _struct(text: str, name: str) -> str:
