@@ -15,6 +15,7 @@ from helpers.build import source as scanner
 from helpers.build.prototype import parameters
 from helpers.npu import build, client, codes, session, toolkit
 from helpers.npu.acl import AclFailure
+from helpers.npu.plan import plan
 
 ADD = textwrap.dedent(r'''
     #include "kernel_operator.h"
@@ -331,3 +332,22 @@ def test_every_code_names_a_finding_and_says_what_to_do():
 def test_device_words_are_explained():
     assert codes.explain_log("errorStr 0x800000 here") == "a copy used an address of global memory that is out of range"
     assert codes.explain_log("0x8000001") == "" and codes.explain_log("0x100") == ""
+
+
+# ---- the plan for a reader without a device
+def test_the_plan_lists_the_calls_that_a_launch_makes(machine, tmp_path):
+    kernel = hp.compile(ADD, target="npu")
+    x, y, z = data()
+    shown = plan(kernel.host, (x, y, z, N), release=9, soc="Ascend910B3")
+    kernel.launch(1, (x, y, z, N), repetitions=0)
+    client.close()
+    planned = ["launch" if "<<<" in row else row.split("  ")[0] for row in shown.calls]
+    made = [row.split()[0] for row in calls(tmp_path)[:-1]]
+    assert planned == made
+    command, = shown.commands
+    assert command.startswith("/usr/local/Ascend/cann/bin/bisheng -x asc kernel.asc") and "--npu-arch=dav-2201" in command
+    assert shown.launch in (machine / "cann/bin/last.asc").read_text()
+    assert "aclrtMalloc  x, 256 B" in shown.calls and "aclrtMemcpy  z, 256 B, device to host" in shown.calls
+    older = plan(kernel.host, (x, y, z, N), release=8, repetitions=2)
+    assert "nullptr, stream" in older.launch and 'SOC_VERSION "Ascend910B1"' in older.files["CMakeLists.txt"] and older.commands[0].startswith("cmake -S .")
+    assert older.calls.count("aclrtEventElapsedTime") == 2

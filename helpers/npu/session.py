@@ -46,13 +46,15 @@ class Answer:
 class Session:
     """Device, context and stream, kept from launch to launch. Use it in a `with`."""
 
-    def __init__(self, library: str, device: int = 0):
+    def __init__(self, library: str, device: int = 0, acl=Acl, launch=LaunchFunction):
+        """acl, launch: what makes the calls; a recorder in their place shows what would happen."""
         self._path, self.device, self._stack = library, device, ExitStack()
+        self._acl, self._launch = acl, launch
         self.warnings: list[tuple[str, int, str]] = []
 
     def __enter__(self) -> "Session":
         try:
-            self.acl = acl = Acl(self._path)
+            self.acl = acl = self._acl(self._path)
             acl.call("aclInit", None)
             self._later("aclFinalize")
             count = acl.device_count()
@@ -88,7 +90,7 @@ class Session:
         """Launches once, writes the results into the arguments, then measures with fresh data each time."""
         self.warnings = []
         answer = Answer(soc=self.soc)
-        launch = LaunchFunction(task.library, task.symbol)
+        launch = self._launch(task.library, task.symbol)
         with ExitStack() as stack:
             buffers, values = self._place(task, stack)
             inputs = {b: b.data.copy() for b, _ in buffers if b.data is not None and not b.readonly}
@@ -124,7 +126,7 @@ class Session:
     def _wait(self, seconds: float) -> None:
         self.acl.call("aclrtSynchronizeStreamWithTimeout", self.stream, max(1, min(int(seconds * 1000), 2**31 - 1)))
 
-    def _measure(self, task: Task, launch: LaunchFunction, values, changed) -> list[float]:
+    def _measure(self, task: Task, launch, values, changed) -> list[float]:
         """Time on the stream between two events around one launch. Arrays that the kernel changes are set back before each."""
         samples: list[float] = []
         with self._event() as start, self._event() as end:
