@@ -154,6 +154,22 @@ def test_numbers_by_value_travel_in_the_tiling_too(tmp_path):
     assert "scale_all_do(1, stream, static_cast<uint8_t*>(x), static_cast<uint8_t*>(y), 1.5f, 64);" in direct.text("main.cpp")
 
 
+def test_a_file_with_several_kernels_is_cut_to_one(tmp_path):
+    path = ROOT / "kernels/rms_norm/v5_all_cores.cpp"
+    from helpers.course.kernels import load
+    ladder = load("rms_norm", "ladder")
+    x, gamma = np.random.default_rng(0).standard_normal((6, 64)).astype(np.float16), np.ones(64, np.float16)
+    numbers = ladder.tiling(ladder.VERSIONS[4], 6, 64, 2, 2, 1e-6)
+    project = hp.ship(hp.compile(path, name="rms_norm_half"), tmp_path / "op", (x, gamma, np.zeros_like(x), numbers), blocks=2, layout="operator")
+    text = project.text("op_kernel/rms_norm_half.cpp")
+    assert text.count("__global__") == 1 and "rms_norm_float" not in text and check_project(project.folder) == []
+    header = project.text("op_host/rms_norm_half_tiling.h")
+    struct = hp.tiling_struct(header, "RmsNormHalfTilingData")(**{f.name: getattr(numbers, f.name) for f in type(numbers).fields})
+    y = np.zeros_like(x)
+    hp.compile(project.folder / "op_kernel/rms_norm_half.cpp", tiling=header)[2](x, gamma, y, None, struct)
+    np.testing.assert_array_equal(y, np.fromfile(project.folder / "golden/y.bin", np.float16).reshape(y.shape))
+
+
 # ---- what the check finds
 GOOD = {"op": "AddCustom", "input_desc": [{"name": "x", "param_type": "required", "format": ["ND"], "type": ["float16"]}],
         "output_desc": [{"name": "z", "param_type": "required", "format": ["ND"], "type": ["float16"]}]}

@@ -1,6 +1,7 @@
 """One launch of a kernel, run on the twin, as the example that a project is written around."""
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from .. import arguments
 from ..arguments import CODE, CPP_NAME, POINTER, SCALAR, STRUCT
 from ..build.prototype import parameters
+from ..build.scan import blank, closing
 from ..errors import Finding, WorkbookError
 from ..kernel import Kernel
 
@@ -42,12 +44,35 @@ class Example:
     def name(self) -> str:
         return self.kernel.name
 
+    @property
+    def text(self) -> str:
+        """The kernel's file without the other kernels in it: these projects want one entry per file."""
+        text = self.kernel.source.rstrip("\n") + "\n"
+        for entry in self.kernel.built.entries:
+            if entry.name != self.name and "<" not in entry.name:
+                start, _, _, end = entry_span(text, entry.name)
+                text = text[:start].rstrip("\n") + "\n\n" + text[end + 1:].lstrip("\n")
+        return text.rstrip("\n") + "\n"
+
     def of(self, *roles: str) -> list[Value]:
         return [v for v in self.values if v.kind == POINTER and v.role in roles]
 
     @property
     def struct(self) -> Value | None:
         return next((v for v in self.values if v.kind == STRUCT), None)
+
+
+def entry_span(text: str, name: str) -> tuple[int, int, int, int]:
+    """Positions of a kernel: its first word, its bracket ( and ), its closing brace."""
+    code = list(blank(text))
+    for m in re.finditer(r'extern\s+"C"', text):
+        code[m.start():m.end()] = text[m.start():m.end()]          # blanking takes the C for a string
+    code = "".join(code)
+    match = re.search(rf"(?:\bextern\s+\"C\"\s+)?(?:\b__\w+__\b\s+)*(?:\b__\w+__\b\s+)?void\s+{re.escape(name)}\s*\(", code)
+    if not match or "__global__" not in match[0]:
+        raise WorkbookError(f"The head of {name} has a form that is not known here: write extern \"C\" __global__ __aicore__ void {name}(…).")
+    end = closing(code, match.end() - 1)
+    return match.start(), match.end() - 1, end, closing(code, code.index("{", end))
 
 
 def run(kernel: Kernel, blocks: int, args, outputs=()) -> Example:

@@ -161,7 +161,7 @@ def files(e: Example, soc: str, arch: str, release: int) -> dict[str, bytes]:
     new = release >= 9
     kernel_file = f"{e.name}.{'asc' if new else 'cpp'}"
     out: dict[str, str | bytes] = {
-        kernel_file: e.kernel.source.rstrip("\n") + "\n" + wrapper(e, "0" if new else "nullptr"),
+        kernel_file: e.text + wrapper(e, "0" if new else "nullptr"),
         "main.cpp": main_cpp(e),
         "CMakeLists.txt": (CMAKE_9 if new else CMAKE_8).format(name=e.name, soc=soc, arch=arch),
         "run.sh": RUN.format(name=e.name, options="" if new else '-DSOC_VERSION="${1:-' + soc + '}"'),

@@ -5,9 +5,9 @@ import json
 import re
 
 from ..arguments import POINTER, SCALAR, STRUCT
-from ..build.scan import blank, closing
+from ..build.scan import blank
 from ..errors import WorkbookError
-from .example import INPUT, OUTPUT, WORKSPACE, Example
+from .example import INPUT, OUTPUT, WORKSPACE, Example, entry_span
 from .launch_project import TOLERANCE, VERIFY
 from .names import camel_case, compute_unit, snake_case
 
@@ -114,17 +114,12 @@ def e_field(e: Example, name: str):
 
 def op_kernel(e: Example, op: str) -> str:
     """The kernel's text; its entry becomes a function that the entry of the operator calls with what the tiling data hold."""
-    text = e.kernel.source.rstrip("\n") + "\n"
+    text = e.text
     code = blank(text)
     if re.search(r"\bGET_TILING_DATA\s*\(", code):
         return text
-    match = re.search(rf"(?:\bextern\s+\"C\"\s+)?(?:\b__global__\b|\b__aicore__\b|\b__vector__\b|\b__cube__\b|\s)*\bvoid\s+{e.name}\s*\(", _keep_extern(text, code))
-    if not match or "__global__" not in match[0]:
-        raise WorkbookError(f"The head of {e.name} has a form that is not known here: write extern \"C\" __global__ __aicore__ void {e.name}(…).")
-    lead = len(match[0]) - len(match[0].lstrip())
-    end = closing(code, match.end() - 1)
-    body_end = closing(code, code.index("{", end))
-    declared = text[match.end():end]
+    start, open_at, end, body_end = entry_span(text, e.name)
+    declared = text[open_at + 1:end]
     inner = text[end + 1:body_end + 1]
     types = re.findall(r"^[ \t]*KERNEL_TASK_TYPE_DEFAULT\([^)]*\);[^\n]*\n", inner, re.M)
     for row in types:
@@ -145,15 +140,7 @@ def op_kernel(e: Example, op: str) -> str:
     entry = (f"\n// The entry of the operator {op}: inputs, outputs, workspace, tiling, in this order.\nextern \"C\" __global__ __aicore__ void {e.name}("
              + ", ".join([*(f"GM_ADDR {v.name}" for v in pointers), "GM_ADDR workspace", "GM_ADDR tiling"])
              + f")\n{{\n{''.join(types)}    GET_TILING_DATA(data, tiling);\n{''.join(structs)}    {e.name}_body({', '.join(passed)});\n}}\n")
-    return text[:match.start() + lead] + f"__aicore__ inline void {e.name}_body({declared})" + inner + text[body_end + 1:] + entry
-
-
-def _keep_extern(text: str, code: str) -> str:
-    """The blanked text with its extern "C" put back, which blanking takes for a string."""
-    out = list(code)
-    for m in re.finditer(r'extern\s+"C"', text):
-        out[m.start():m.end()] = text[m.start():m.end()]
-    return "".join(out)
+    return text[:start] + f"__aicore__ inline void {e.name}_body({declared})" + inner + text[body_end + 1:] + entry
 
 
 HOST = '''// Host side of {op}: tiling, shapes and types, registration.
