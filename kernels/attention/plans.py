@@ -5,6 +5,8 @@ import heapq
 
 import numpy as np
 
+from helpers.views.data import PIPES
+
 LANES, C0 = 64, 16               # float in a repeat; columns of a fractal
 UB, L1, L0A, L0B, L0C = 196_608, 524_288, 65_536, 65_536, 131_072
 SELECT = 8192                    # of UB, which Select with a scalar keeps for itself
@@ -133,3 +135,31 @@ def as_array(tasks: list[list[int]]) -> np.ndarray:
     """Where the tasks of each block begin, and behind the last end the tasks."""
     starts = np.cumsum([0] + [len(t) for t in tasks])
     return np.concatenate([starts, np.concatenate(tasks)]).astype(np.int32)
+
+
+def spans(run, tasks: list[list[int]], tiling) -> list[list[tuple[int, float, float]]]:
+    """(task, start, end) in us for each block of a run of v5, from the moments when Fixpipe hands over the parts of o."""
+    cost, ev, found = work(tiling), run.events[run.events["kind"] == 1], []           # of the AICs
+    fix = ev[(ev["pipe"] == PIPES.index("FIX")) & (ev["end"] > ev["start"])]
+    per_step = -(-tiling.block // tiling.piece)                 # pieces of the scores that Fixpipe stores, before o is one more
+    for block, mine in enumerate(tasks):
+        steps = sum(cost[t] for t in mine)
+        ends = np.sort(fix["end"][fix["block"] == block])
+        # The scores of the next step come before o of this one: o of step i is entry (i + 2) * pieces + i, the last one the last.
+        last_of = [min((i + 2) * per_step + i, len(ends) - 1) for i in range(steps)]
+        done, start, here = 0, float(ev["start"][ev["block"] == block].min()) / 1e3, []
+        for task in mine:
+            done += cost[task]
+            end = float(ends[last_of[done - 1]]) / 1e3
+            here.append((task, start, end))
+            start = end
+        found.append(here)
+    return found
+
+
+def on_cores(blocks: list[list[tuple[int, float, float]]], cores: int) -> list[list[tuple[int, float, float]]]:
+    """More blocks than cores: each block on the core that was free first, as blocks start."""
+    found: list[list[tuple[int, float, float]]] = [[] for _ in range(min(cores, len(blocks)))]
+    for tasks in blocks:
+        min(found, key=lambda core: core[-1][2] if core else 0.0).extend(tasks)
+    return found
