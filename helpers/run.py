@@ -1,7 +1,9 @@
 """What happened in one launch. Views only read it."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +36,7 @@ class Run:
     busy: np.ndarray = field(default_factory=lambda: np.zeros((0, len(PIPES))))       # [core, pipe], ns
     core_end: np.ndarray = field(default_factory=lambda: np.zeros(0))                 # ns
     totals: dict = field(default_factory=dict)
-    buffers: list[dict] = field(default_factory=list)    # name, slot, mem, addr, bytes, line, core
+    buffers: Sequence[dict] = ()               # name, slot, mem, addr, bytes, line, core
     mark_table: np.ndarray = field(default_factory=lambda: np.empty(0, MARK))         # life times of the buffers
     scalar_lines: dict[int, float] = field(default_factory=dict)                      # line -> scalar cycles
     findings: list[Finding] = field(default_factory=list)
@@ -121,14 +123,30 @@ class Run:
         return hot_lines(self, top)
 
 
+class Buffers(Sequence):
+    """The buffers of all cores, as dicts once somebody asks: there may be thousands."""
+
+    def __init__(self, rows: list):
+        self._rows = rows
+
+    @cached_property
+    def _dicts(self) -> list[dict]:
+        return [dict(core=core, name=name, slot=slot, mem=MEMORIES[mem], addr=addr, bytes=size, line=line)
+                for core, name, slot, mem, addr, size, line in self._rows]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index):
+        return self._dicts[index]
+
+
 def from_result(result: dict, events, marks, **known) -> Run:
     """A Run from what the twin's runtime reports (see runner_result.cpp)."""
     totals = {**result["totals"], "launch_ns": result["launch_ns"]}
-    buffers = [dict(core=core, name=name, slot=slot, mem=MEMORIES[mem], addr=addr, bytes=size, line=line)
-               for core, name, slot, mem, addr, size, line in result["buffers"]]
     return Run(time_us=(result["kernel_ns"] or 0.0) / 1e3, events=events, ops=result["ops"], files=result["files"],
                busy=np.array(result["busy"], float).reshape(-1, len(PIPES)), core_end=np.array(result["core_end"], float),
-               totals=totals, buffers=buffers, mark_table=marks,
+               totals=totals, buffers=Buffers(result["buffers"]), mark_table=marks,
                scalar_lines={line: cycles for line, cycles, _ in result["scalar_lines"]}, notes=result["notes"],
                runner_bytes=max(0, result["peak_bytes"] - result["mapped_bytes"]) if result.get("peak_bytes") else 0, **known)
 
