@@ -1,4 +1,5 @@
 """How the versions of rms_norm are launched: y = x / sqrt(mean(x * x) + eps) * gamma for each row; gradients; rows longer than UB."""
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,9 @@ def tiling(version: Version, rows: int, length: int, itemsize: int, blocks: int,
     return struct(rowsPerBlock=rows // blocks, extraBlocks=rows % blocks, **numbers)
 
 
+_known_tiling = lru_cache(maxsize=64)(tiling)         # a shape is often launched again
+
+
 def library(rows: int, length: int, itemsize: int, tile: int) -> dict:
     """What RmsNorm asks of the host: its workspace, and a tiling for a whole tile and for the last one."""
     dtype, padded = f"float{8 * itemsize}", -(-length * itemsize // 32) * 32 // itemsize
@@ -97,5 +101,5 @@ def launch(version: Version, x, *others, eps: float = 1e-6, kernel=None, blocks:
     """launch(v5, x, gamma, y), launch(v6, x, residual, gamma, y, sum), launch(GRAD, dy, x, gamma, dx, dgamma); x has rows and columns."""
     blocks = blocks or version.blocks
     kernel = kernel or compile(version, x.dtype)
-    numbers = tiling(version, *x.shape, x.itemsize, blocks, eps, tile)
+    numbers = _known_tiling(version, *x.shape, x.itemsize, blocks, eps, tile)
     return kernel.launch(blocks, (x, *others, numbers), **options)

@@ -1,4 +1,5 @@
 """How the versions of softmax are launched: y = softmax of each row of x; masked; rows longer than UB."""
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,9 @@ def tiling(version: Version, rows: int, length: int, itemsize: int, blocks: int,
     return struct(tileRows=tile, **numbers)
 
 
+_known_tiling = lru_cache(maxsize=64)(tiling)         # a shape is often launched again
+
+
 def compile(version: Version, dtype=np.float16, **options) -> hp.Kernel:
     kind = "half" if np.dtype(dtype) == np.float16 else "float"
     return hp.compile(version.path, name=f"{'masked_' if version.name == 'masked' else ''}softmax_{kind}", **options)
@@ -75,4 +79,4 @@ def launch(version: Version, x, *others, kernel=None, blocks: int = 0, tile: int
     """launch(v2, x, y), launch(MASKED, x, mask, y) with a mask of bytes, 0 = takes part; x has rows and columns."""
     blocks = blocks or version.blocks
     kernel = kernel or compile(version, x.dtype)
-    return kernel.launch(blocks, (x, *others, tiling(version, *x.shape, x.itemsize, blocks, tile)), **options)
+    return kernel.launch(blocks, (x, *others, _known_tiling(version, *x.shape, x.itemsize, blocks, tile)), **options)

@@ -22,6 +22,7 @@ AdvGroup::AdvGroup(const char* api, At at, Undef undef) : api_(api), at_(at) {
     in.s_cycles = 40;                                        // guess: tiling arithmetic on the scalar unit
     in.repeats = 1;
     in.slope = 0;
+    used_.reserve(8);
 }
 
 void AdvGroup::check(const char* role, const LocalRef& t, uint64_t bytes, uint64_t elements, DType type, const char* count_name) {

@@ -21,6 +21,8 @@ static void check_field(const char* api, const char* name, int64_t v, int64_t ma
 }
 
 void check_fields(const char* api, const CopyBlocks& p, const BlockLimits& max, const char* units, At at) {
+    auto fits = [](int64_t v, int64_t most) { return v >= 0 && v <= most; };
+    if (fits(p.block_count, max.count) && fits(p.block_len, max.len) && fits(p.src_stride, max.src_stride) && fits(p.dst_stride, max.dst_stride)) return;
     const bool pad = !std::strcmp(units, "bytes");
     check_field(api, "blockCount", p.block_count, max.count, p,
                 fmt("split the copy into %lld batches of at most %lld blocks", static_cast<long long>((p.block_count + max.count - 1) / max.count),

@@ -85,9 +85,10 @@ static void give_memory(Instance& i) {
     const size_t guard = page_up(1);
     size_t total = guard;
     for (int m = 1; m < int(Mem::N); ++m) if (has_memory(kind, Mem(m))) total += page_up(launch().capacity[m]) + guard;
+    constexpr size_t own = 48;                 // so many cores get memory of their own: it is filled already, but for the first launch
     auto& pool = launch().free_storage[int(kind)];
     void* p = spare_memory(total, kind);
-    const bool filled = p != nullptr, again = !p && !pool.empty();
+    const bool filled = p != nullptr, again = !p && !pool.empty() && launch().mapped.size() >= own;
     if (again) {
         p = pool.back();
         pool.pop_back();
@@ -113,6 +114,7 @@ bool independent_cores() {
 void core_begin(Instance& i) {
     if (!i.core.board) i.core.board = std::make_shared<Scoreboard>();
     give_memory(i);
+    if (!launch().trace.cores.empty()) i.trace.rec.reserve(launch().trace.cores.back().rec.size());   // cores do much the same
     i.trace.core = i.core.id;
     i.trace.block = i.core.block;
     i.trace.kind = i.core.kind;

@@ -96,7 +96,7 @@ static void add_instance(CoreKind kind, int64_t group, int sub, int ratio) {
     i->core.block_group = group;
     i->core.sub = sub;
     i->core.block = kind == CoreKind::AIV ? group * ratio + sub : group;
-    const int physical = int(std::max(1.0, g->chip.num(kind == CoreKind::AIC || ratio > 1 ? "aic_cores" : "aiv_cores", 1)));
+    const int physical = g->cores_of_kind[int(ratio > 1 ? CoreKind::AIC : kind)];
     i->trace.wave = int(group / physical);
     g->instances.push_back(std::move(i));
 }
@@ -115,6 +115,8 @@ void launch_begin(const LaunchSpec& spec) {
     g->free_stacks.swap(spare_stacks());
     g->chip = make_chip(spec.chip);
     a2 = g->chip.num("npu_arch", 2201) == 2201;
+    g->clock_ghz = g->chip.num("clock_ghz", 1.0);
+    for (CoreKind k : {CoreKind::AIV, CoreKind::AIC}) g->cores_of_kind[int(k)] = int(std::max(1.0, g->chip.num(k == CoreKind::AIC ? "aic_cores" : "aiv_cores", 1)));
     static const char* keys[] = {"", "ub_bytes", "l1_bytes", "l0a_bytes", "l0b_bytes", "l0c_bytes", "bt_bytes", "fb_bytes"};
     for (int m = 1; m < int(Mem::N); ++m) g->capacity[m] = uint32_t(std::max(0.0, g->chip.num(keys[m], 0)));
     constexpr uint64_t huge = 2u << 20;
@@ -197,8 +199,7 @@ static void schedule() {
     size_t next = 0;
     int in_use[2] = {0, 0};
     auto room = [&](CoreKind k) {
-        const int have = int(std::max(1.0, g->chip.num(k == CoreKind::AIC ? "aic_cores" : "aiv_cores", 1)));
-        return in_use[int(k)] < have;
+        return in_use[int(k)] < g->cores_of_kind[int(k)];
     };
     auto step = [&](Instance& i) {
         fiber_resume(i);

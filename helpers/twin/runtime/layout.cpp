@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "queues.h"
+#include "state.h"
 #include "twin/enums.h"
 
 namespace twin {
@@ -10,17 +11,14 @@ using AscendC::HardEvent;
 using AscendC::TPosition;
 constexpr uint32_t kMaxBuffers = 64;
 
-// Name of the queue in `pipe.InitBuffer(inQueueX, 2, 1024)`; several calls may share a line.
-static std::string named(At at) {
-    QueueState& s = queue_state();
+// Name of the queue in `pipe.InitBuffer(inQueueX, 2, 1024)`, the nth call of its line.
+static std::string find_name(At at, int nth) {
     const std::string line = source_line(at);
     std::vector<size_t> calls;
     for (size_t p = line.find("InitBuffer("); p != std::string::npos; p = line.find("InitBuffer(", p + 1)) calls.push_back(p + 11);
-    s.init_nth = s.init_line == at.line ? s.init_nth + 1 : 0;
-    s.init_line = at.line;
     std::string n;
     if (calls.size() > 1) {
-        const size_t p = calls[size_t(s.init_nth) % calls.size()];
+        const size_t p = calls[size_t(nth) % calls.size()];
         n = line.substr(p, line.find(',', p) - p);
     } else {
         n = argument_at(at, "InitBuffer", 0);
@@ -29,6 +27,15 @@ static std::string named(At at) {
     if (n.rfind("this->", 0) == 0) n.erase(0, 6);
     if (n.empty()) n = assigned_name(at);                  // `queue = core.TQue("VECIN", …)` of a tiling simulation
     return n.empty() ? "queue" : n;
+}
+
+static const std::string& named(At at) {
+    QueueState& s = queue_state();
+    s.init_nth = s.init_line == at.line ? s.init_nth + 1 : 0;
+    s.init_line = at.line;
+    auto [it, fresh] = launch().names.try_emplace({at.file, at.line, s.init_nth});
+    if (fresh) it->second = find_name(at, s.init_nth);
+    return it->second;
 }
 
 // Raw tensors made before the pipe handed out the same bytes.

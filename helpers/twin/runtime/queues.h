@@ -4,6 +4,7 @@
 #include <map>
 
 #include "engine.h"
+#include "in_order.h"
 #include "twin/abi_core.h"
 
 namespace twin {
@@ -29,7 +30,7 @@ struct Queue {
     Mem mem = Mem::UB;
     uint8_t pos = 0;                     // TPosition of its tensors
     int num = 0, first = 0, cursor = 0;  // slots [first, first + num)
-    std::deque<int> fifo;
+    InOrder<int> fifo;
     int enque_event = -1, free_event = -1;
     At alloc_at{}, enque_at{}, deque_at{}, free_at{};   // latest of each
     uint64_t allocs = 0, enques = 0, deques = 0, frees = 0;

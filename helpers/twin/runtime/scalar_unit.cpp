@@ -41,11 +41,11 @@ void charge(float cycles, At at) {
 void charge_ns(float ns, At at) {
     Scoreboard& b = board();
     b.s_ns += ns;
-    charge_line(float(ns * chip().num("clock_ghz", 1.0)), at);
+    charge_line(float(ns * launch().clock_ghz), at);
 }
 
 double now_cycles() {
-    const double us = board().s_total / (chip().num("clock_ghz", 1.0) * 1e3);
+    const double us = board().s_total / (launch().clock_ghz * 1e3);
     return us * 50.0;   // 50 MHz counter
 }
 

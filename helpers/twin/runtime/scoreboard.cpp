@@ -23,8 +23,17 @@ static uint16_t intern(std::unordered_map<const void*, uint16_t>& known, std::ve
     return it->second = uint16_t(i);
 }
 
-uint16_t trace_op(const char* op) { return intern(launch().op_index, launch().trace.ops, op); }
-static uint16_t trace_file(const char* file) { return intern(launch().file_index, launch().trace.files, file); }
+uint16_t trace_op(const char* op) {
+    LaunchState& l = launch();
+    auto& last = l.op_last[(reinterpret_cast<uintptr_t>(op) * 0x9e3779b97f4a7c15ull) >> 60];
+    if (last.text != op || !op) { last.index = intern(l.op_index, l.trace.ops, op); last.text = op; }
+    return last.index;
+}
+static uint16_t trace_file(const char* file) {
+    LaunchState& l = launch();
+    if (l.file_last.text != file || !file) { l.file_last.index = intern(l.file_index, l.trace.files, file); l.file_last.text = file; }
+    return l.file_last.index;
+}
 
 uint32_t trace_add(Record r) {
     LaunchState& l = launch();

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "engine.h"
 #include "launch.h"
+#include "in_order.h"
 #include "shadow.h"
 
 namespace twin {
@@ -55,7 +56,7 @@ struct Scoreboard {
     uint32_t n[kPipes] = {}; // operations issued on the pipe
     bool scalar_open = false;
     FlagTable flags;
-    std::deque<Pending> queue[kPipes];
+    InOrder<Pending> queue[kPipes];
     uint32_t seq = 0;
     Shadow shadow[static_cast<int>(Mem::N)];
     std::vector<BufferInfo> buffers;
@@ -113,11 +114,13 @@ struct LaunchState {
     bool cores_met = false;                    // a cross-core primitive was used
     Trace trace;
     std::unordered_map<const void*, uint16_t> op_index, file_index;
+    struct Known { const char* text = nullptr; uint16_t index = 0; } op_last[16], file_last;   // the latest answers
     std::map<std::pair<const char*, const char*>, VecCost> vec_costs;
     std::vector<double> line_cycles;
     std::vector<uint64_t> line_count, line_accesses;   // charges, and single elements among them
     std::vector<std::string> source_lines;
     std::map<std::tuple<const char*, int, const char*, int>, std::string> arguments;   // of calls, as written: file, line, callee, place
+    std::map<std::tuple<const char*, int, int>, std::string> names;                    // of buffers: file, line, which InitBuffer of the line
     std::map<uint64_t, Remote> published;
     std::map<std::tuple<int, int, int>, std::map<int, std::deque<Remote>>> arrivals;  // (mode, group, id) -> core -> snapshots
     std::vector<Remote> sync_clock;
@@ -133,6 +136,8 @@ struct LaunchState {
     std::vector<Mapped> mapped;
     std::vector<char*> free_stacks;
     size_t record_limit = 3'000'000, records = 0;
+    double clock_ghz = 1;
+    int cores_of_kind[2] = {1, 1};             // that the chip has
 };
 
 LaunchState& launch();

@@ -103,12 +103,17 @@ struct Worker {
         j->core = c;
         j->in.keep(in);
         ring[t % kJobs] = j;
-        tail.store(t + 1);
-        wake(worker_sleeps);
+        tail.store(t + 1, std::memory_order_release);
+        // Without a fence it may be overlooked that the worker is about to sleep: the next job wakes it, or wait() and help().
+        if (worker_sleeps.load(std::memory_order_relaxed)) wake(worker_sleeps);
+        if (!idle.empty())                   // the worker has touched it: fetch it while there is other work to do
+            for (size_t at = 0; at < sizeof(Job); at += 64) __builtin_prefetch(reinterpret_cast<const char*>(idle.back()) + at, 1);
     }
     void wait() {
         give_flush();
         const uint64_t t = tail.load();
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        wake(worker_sleeps);
         sleep_until(engine_sleeps, 500, [&] { return head.load() == t; });
     }
     // The engine does the jobs of a core itself, unless the worker is there already. `limit` keeps the worker out.
@@ -130,6 +135,8 @@ struct Worker {
     // The engine has nothing else to do: it takes cores from the end of the order while the worker goes on at the front.
     void help() {
         uint64_t from = tail.load();
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        wake(worker_sleeps);
         for (size_t k = blocks.size(); k-- > 0 && blocks[k].end == from && take(blocks[k]);) from = blocks[k].begin;
         if (from == tail.load()) { open(); return; }
         limit.store(from);
@@ -154,8 +161,10 @@ void keep_apart(pthread_t thread) {
 #ifdef __linux__
     cpu_set_t s;
     CPU_ZERO(&s);
+    static int last = -1;
     const int here = sched_getcpu();
-    if (here < 0 || sched_getaffinity(0, sizeof s, &s) != 0) return;
+    if (here == last || here < 0 || sched_getaffinity(0, sizeof s, &s) != 0) return;
+    last = here;
     CPU_CLR(here, &s);
     if (CPU_COUNT(&s)) pthread_setaffinity_np(thread, sizeof s, &s);
 #else
