@@ -62,11 +62,11 @@ def test_a_missing_file_is_the_programs_own_error(data):
 # ---- mistakes
 ERRORS = {
     "free_twice": ("USE_AFTER_FREE", r"aclrtFree: it was freed already at main.asc, line \d+"),
-    "copy_past_the_end": ("GM_OUT_OF_BOUNDS", r"3000 B from byte 0 on go 952 B past the end of the source 2048 B, aclrtMalloc at main.asc, line \d+"),
+    "copy_past_the_end": ("GM_OUT_OF_BOUNDS", r"3000 B from byte 0 on go 952 B past the end of the source, a buffer of 2048 B \(aclrtMalloc at main.asc, line \d+\)"),
     "room_too_small": ("HOST_ARGUMENT", "a copy of 200 B into a destination declared as 100 B"),
     "copy_from_freed": ("USE_AFTER_FREE", r"the source is memory that was freed at main.asc, line \d+"),
     "launch_on_freed": ("USE_AFTER_FREE", r"add_custom: argument x is memory that was freed at"),
-    "read_before_sync": ("MISSING_SYNC", r"is read while add_custom \(main.asc, line \d+\) is still queued on stream 1"),
+    "read_before_sync": ("MISSING_SYNC", r"z \(2048 B, aclrtMalloc at main.asc, line \d+\) is read while add_custom \(main.asc, line \d+\) is still queued on stream 1"),
     "wrong_kind": ("HOST_ARGUMENT", "the source is device memory, and the kind of copy says host"),
     "host_freed_as_device": ("HOST_ARGUMENT", "this memory belongs to aclrtFreeHost"),
     "malloc_of_nothing": ("HOST_ARGUMENT", "0 bytes were asked for"),
@@ -82,7 +82,7 @@ ERRORS = {
     "raw_overrun": ("GM_OUT_OF_BOUNDS", "1 B were written by a raw pointer, starting 0 B behind the end of"),
 }
 WARNINGS = {
-    "nobody_wrote": ("UNINITIALISED_READ", "nothing has written 2048 B, aclrtMalloc at"),
+    "nobody_wrote": ("UNINITIALISED_READ", r"nothing has written a buffer of 2048 B \(aclrtMalloc at"),
     "leak": ("LEAK", "1 buffer still alive, 24 KB in buffers"),
     "destroy_while_queued": ("MISSING_SYNC", "1 tasks are still queued on stream 2"),
 }
@@ -144,7 +144,7 @@ def test_a_kernels_own_error_stops_the_stream_with_the_devices_code(mistakes):
 def test_host_code_cannot_touch_device_memory(mistakes):
     run = run_mistake(mistakes, "host_reads_device")
     error = run.findings[-1]
-    assert error.code == "HOST_ARGUMENT" and "Host code touched device memory: byte 3 of 2048 B" in error.message and run.exit_code == 139
+    assert error.code == "HOST_ARGUMENT" and "Host code touched device memory: byte 3 of a buffer of 2048 B" in error.message and run.exit_code == 139
 
 
 def test_a_raw_pointer_far_outside_is_stopped(mistakes):

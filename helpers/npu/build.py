@@ -52,7 +52,7 @@ def device_text(source: Source, reserved: str = "0") -> str:
 
 def build(source: Source, toolkit: Toolkit, soc: str, npu_arch: int, cache: Cache | None = None) -> DeviceLibrary:
     """Compiles for the device, or finds what was compiled before; CompileError shows the learner's lines."""
-    _require_direct_launch(source)
+    require_direct_launch(source)
     cache = cache or Cache()
     direct = toolkit.route == BISHENG
     text = device_text(source, "0" if direct else "nullptr")
@@ -119,7 +119,7 @@ def _parameters(source: Source) -> tuple[Parameter, ...]:
     return parameters(source.text, source.entry, {k: _number(v) for k, v in source.defines})
 
 
-def _require_direct_launch(source: Source) -> None:
+def require_direct_launch(source: Source) -> None:
     found = re.search(r"\b(GET_TILING_DATA\w*|TILING_KEY_IS)\s*\(", blank(source.text))
     if not found:
         return

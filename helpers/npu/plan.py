@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import arguments
-from .build import SYMBOL, Source, cmake_lists, commands, device_text
+from .build import SYMBOL, Source, cmake_lists, commands, device_text, require_direct_launch
 from .session import Argument, Session, Task
 from .toolkit import BISHENG, CMAKE, Toolkit
 
@@ -39,6 +39,7 @@ def plan(kernel, args, *, blocks: int = 1, release: int = 9, soc: str = "", repe
     toolkit = Toolkit(home, f"{release}.0", soc, str(home / ("bin/bisheng" if release >= 9 else "compiler/ccec_compiler/bin/bisheng")), str(home / "lib64/libascendcl.so"),
                       BISHENG if release >= 9 else CMAKE, str(home / "compiler/tikcpp/ascendc_kernel_cmake/ascendc.cmake"))
     source = Source(kernel.source, kernel.built.label, kernel.built.first_line, kernel.entry)
+    require_direct_launch(source)
     text = device_text(source, "0" if release >= 9 else "nullptr")
     soc = soc or kernel.chip.name
     files = {"kernel.asc": text} if release >= 9 else {"kernel.cpp": text, "CMakeLists.txt": cmake_lists(toolkit, soc)}

@@ -32,9 +32,9 @@ def host_lanes(run, first: str = "", *, width=style.WIDTH) -> Picture:
     rows = [r for r in rows if r["step"] >= start]
     lanes = ["host", *sorted({r["lane"] for r in rows if r["lane"] != "host"})]
     count = max((r["step"] for r in rows), default=0) - start + 1
-    height = 2.3 + 0.75 * len(lanes)
+    height = 1.95 + 0.7 * len(lanes)
     figure = new_figure(width, height)
-    ax = figure.add_axes((0.09, 0.5 / height, 0.89, (height - 2.2) / height))
+    ax = figure.add_axes((0.09, 0.5 / height, 0.89, (height - 1.85) / height))
     for r in rows:
         x, y = r["step"] - start, lanes.index(r["lane"])
         colour = style.ALARM if r["failed"] else style.PIPE_COLOURS["V"] if r["lane"] != "host" else style.PIPE_COLOURS["MTE1"] if r["queued"] else style.FAINT

@@ -144,12 +144,11 @@ static aclError execute(Call1& c, Stream* stream) {
         memcpy(&p, c.values[i].data(), sizeof p);
         Allocation* a = find(p);
         if (!a || std::find(passed.begin(), passed.end(), a) != passed.end()) continue;     // passed twice: its first name
-        if (!names[i].empty()) a->name = names[i];
         passed.push_back(a);
     }
     spec.args = args.data();
-    for (auto& [p, a] : world().memory)
-        if (!a->freed && a->side != Side::Host) spec.gm.push_back({a->base, a->bytes, DType::None, a->name.empty() ? "device memory" : a->name, !a->written});
+    for (Allocation* a : living())
+        if (a->side != Side::Host) spec.gm.push_back({a->base, a->bytes, DType::None, a->name.empty() ? "device memory" : a->name, !a->written});
     {
         Open open;
         running_kernel = e.name;
@@ -197,6 +196,7 @@ static aclError check_arguments(const Call1& c, const char* what, At at, bool de
         if (!a || a->side == Side::Host || (device_only && a->side != Side::Device))
             return refuse(ACL_ERROR_RT_PARAM_INVALID, "HOST_ARGUMENT", text("%s: argument %s is a host address; a kernel reads device memory only (107000)", what, names[i].c_str()),
                           device_only ? "Allocate it with aclrtMalloc and copy the data there with aclrtMemcpy." : "Allocate it with AscendC::GmAlloc.");
+        if (a->name.empty()) a->name = names[i];
         uses.push_back(a);
     }
     return ACL_SUCCESS;

@@ -34,6 +34,8 @@ Allocation* allocate(size_t bytes, Side side, At at) {
     a->bytes = bytes;
     a->side = side;
     a->at = at;
+    static int allocations = 0;
+    a->number = ++allocations;
     protect(*a, PROT_READ | PROT_WRITE);
     memset(a->base, kPoison, bytes);
     memset(a->base + bytes, kRedZone, inner - bytes);
@@ -69,6 +71,13 @@ Allocation* find(const void* p, bool freed_too) {
     if (it == memory.begin()) return nullptr;
     Allocation& a = *std::prev(it)->second;
     return a.holds(p) && (freed_too || !a.freed) ? &a : nullptr;
+}
+
+std::vector<Allocation*> living() {
+    std::vector<Allocation*> out;
+    for (auto& [p, a] : world().memory) if (!a->freed) out.push_back(a.get());
+    std::sort(out.begin(), out.end(), [](const Allocation* a, const Allocation* b) { return a->number < b->number; });
+    return out;
 }
 
 Open::Open() {
@@ -108,7 +117,7 @@ static Trouble check_end(const void* p, size_t count, const char* word, bool dev
         const size_t offset = size_t(static_cast<const uint8_t*>(p) - a->base);
         if (offset + count > a->bytes)
             return trouble(ACL_ERROR_RT_PARAM_INVALID, "GM_OUT_OF_BOUNDS",
-                           text("%zu B from byte %zu on go %zu B past the end of %s ", count, offset, offset + count - a->bytes, word) + a->words(), "Compare the count, in bytes, with the size given to aclrtMalloc.");
+                           text("%zu B from byte %zu on go %zu B past the end of %s, ", count, offset, offset + count - a->bytes, word) + a->words(), "Compare the count, in bytes, with the size given to aclrtMalloc.");
     }
     return {};
 }

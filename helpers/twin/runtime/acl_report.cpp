@@ -40,7 +40,8 @@ std::string size_words(size_t bytes) {
 }
 std::string Allocation::words() const {
     const char* how = side == Side::Host ? "aclrtMallocHost" : side == Side::Gm ? "GmAlloc" : "aclrtMalloc";
-    return text("%s%s%s, %s at %s%s", name.c_str(), name.empty() ? "" : " (", size_words(bytes).c_str(), how, place(at).c_str(), name.empty() ? "" : ")");
+    if (name.empty()) return text("a buffer of %s (%s at %s)", size_words(bytes).c_str(), how, place(at).c_str());
+    return text("%s (%s, %s at %s)", name.c_str(), size_words(bytes).c_str(), how, place(at).c_str());
 }
 
 static thread_local std::string recent;
@@ -98,8 +99,8 @@ void report_leaks(At at, const char* when) {
     World& w = world();
     size_t bytes = 0, count = 0, shown = 0;
     std::string where;
-    for (auto& [p, a] : w.memory) {
-        if (a->freed) continue;
+    const std::vector<Allocation*> left = living();
+    for (Allocation* a : left) {
         ++count;
         bytes += a->bytes;
         if (shown++ < 6) where += (where.empty() ? "" : "; ") + a->words();
@@ -115,7 +116,7 @@ void report_leaks(At at, const char* when) {
     add(own, "context");
     if (list.empty()) return;
     At first = at;
-    if (count) for (auto& [p, a] : w.memory) if (!a->freed) { first = a->at; break; }
+    if (count) first = left.front()->at;
     if (!count && !w.streams.empty()) first = w.streams.begin()->second->at;
     note_finding("LEAK", kWarning, first,
                  text("%s: %s still alive", when, list.c_str()) + (count ? text(", %s in buffers: ", size_words(bytes).c_str()) + where : std::string()) + ".",

@@ -33,9 +33,10 @@ struct Allocation {
     Side side = Side::Device;
     At at{}, freed_at{};
     bool freed = false, written = false;
-    std::string name;                            // parameter it was last passed as
+    int number = 0;                              // order of allocation
+    std::string name;                            // parameter it was first passed as
     bool holds(const void* p) const { auto* q = static_cast<const uint8_t*>(p); return q >= base && q < base + (bytes ? bytes : 1); }
-    std::string words() const;                   // "z (4096 B, aclrtMalloc at main.cpp, line 30)"
+    std::string words() const;                   // "z (4096 B, aclrtMalloc at main.cpp, line 30)", "a buffer of 4096 B (aclrtMalloc at …)"
 };
 
 struct Stream;
@@ -105,6 +106,7 @@ private:
 Allocation* allocate(size_t bytes, Side side, At at);
 void release(Allocation& a, At at);
 Allocation* find(const void* p, bool freed_too = false);             // the allocation that holds this address
+std::vector<Allocation*> living();                                   // in the order of their allocation
 struct Open { Open(); ~Open(); };                // device memory can be touched while one exists
 std::string overrun(Allocation& a);              // "" or what was written behind its end
 
