@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import CompileError, Finding, with_source
@@ -42,28 +42,40 @@ def build(text: str, *, label: str = "<kernel>", first_line: int = 1, name: str 
     wanted = (name,) if name and "<" in name else ()
     macros = {k: _number(v) for k, v in (defines or {}).items()}
     search = tuple(Path(p).resolve() for p in ([folder] if folder else []) + list(include))
-    found = source.scan(_with_default_tiling(text, tiling, macros, search), wanted, macros, arch)
+    found, cube = _scan_sides(_with_default_tiling(text, tiling, macros, search), wanted, macros, arch)
     _require_entries(found, name, text, label, first_line)
-    side = _core_side(found, text)
+    side = _side("vector", text, half=True) if cube else _core_side(found, text)
     findings = lint.check(text, first_line, macros)
     if any(f.severity == "error" for f in findings):
         raise CompileError(_headline(label, findings), findings[:diagnose.SHOWN])
 
     whole = source.generate(found, label, first_line, _macro_lines(defines or {}) + side, tiling)
+    other = source.generate(cube, label, first_line, _macro_lines(defines or {}) + _side("cube", text, half=True), tiling) if cube else ""
     twin_runtime = runtime.ensure(cache=cache, compiler=compiler)
     prefix = _prefix(found, arch, cache, compiler)
     flags = (*runtime.kernel_flags(compiler), *prefix, *(part for p in search for part in ("-iquote", str(p))),
              *(f"-I{Path(p).resolve()}" for p in include), *runtime.include_flags(), *arch_flags(arch))
     link = ("-shared", "-Wl,-Bsymbolic", "-Wl,--no-undefined", f"-Wl,-rpath,{twin_runtime.folder}")
     others = twin.included(whole.encode(), Path("/nonexistent"), search) if search else {}
-    full = key("kernel", whole, "\0".join(flags + link), compiler.identity, str(arch), twin.header_digest(),
+    full = key("kernel", whole, other, "\0".join(flags + link), compiler.identity, str(arch), twin.header_digest(),
                twin_runtime.key, twin.digest(others))
 
     def make(scratch: Path) -> dict:
-        (scratch / TEXT).write_text(whole)
         for header in re.findall(r'#\s*include\s*"(aclrtlaunch_\w+\.h)"', text):
             (scratch / header).write_text("// On the device the build writes the launch function of this kernel here.\n")
-        command = [*flags, *diagnose.flags(compiler), scratch / TEXT, *link, twin_runtime.library, "-o", scratch / LIBRARY]
+        extra = ()
+        if other:                    # found by the kernel beside it; its name is its own, so that two such kernels can be loaded
+            half = f"cube_{full[:16]}.so"
+            library("cube.cpp", other, half, (*link, f"-Wl,-soname,{half}"), scratch)
+            extra = ("-Wl,--no-as-needed", scratch / half, "-Wl,-rpath,$ORIGIN")
+        library(TEXT, whole, LIBRARY, (*link, *extra), scratch)
+        if not found.entries:        # marked __global__ in a way that the scan does not read, such as in a macro
+            _fail_without_kernel(label)
+        return {"label": label}
+
+    def library(file: str, code: str, output: str, options, scratch: Path) -> None:
+        (scratch / file).write_text(code)
+        command = [*flags, *diagnose.flags(compiler), scratch / file, *options, twin_runtime.library, "-o", scratch / output]
         done = _run(compiler, command, label)
         if done.returncode and "-include-pch" in command and re.search(r"PCH file|AST file|precompiled", done.stdout):
             done = _run(compiler, _without_pch(command), label)   # the compiler was updated in place
@@ -71,9 +83,6 @@ def build(text: str, *, label: str = "<kernel>", first_line: int = 1, name: str 
         if done.returncode:
             errors, more = diagnose.errors(done.stdout, label, text, first_line, found.renamed)
             raise CompileError(_headline(label, errors, more), errors, done.stdout)
-        if not found.entries:        # marked __global__ in a way that the scan does not read, such as in a macro
-            _fail_without_kernel(label)
-        return {"label": label}
 
     entry = cache.build(full, "kernel", make, ", ".join(e.name for e in found.entries))
     warnings = tuple(with_source(f, text, first_line) for f in findings)
@@ -160,18 +169,60 @@ def _fail_without_kernel(label: str) -> None:
     raise CompileError(_headline(label, [finding]), [finding])
 
 
+_SIDE_MACROS = {"vector": ("__DAV_C220_VEC__", "__DAV_VEC__"), "cube": ("__DAV_C220_CUBE__", "__DAV_CUBE__")}
+_BY_MACRO = re.compile(r"\b__DAV_(C220_)?(CUBE|VEC)__\b")
+_CONSTANT_TYPE = re.compile(r"\bconstexpr\b[^;{]*\bg_coreType\b")   # if constexpr (g_coreType == AIC)
+
+
 def _core_side(found: source.Scan, text: str) -> str:
-    """The device compiles a file once per core kind and tells by macro which; the twin compiles it once."""
-    if not re.search(r"\b__DAV_(C220_)?(CUBE|VEC)__\b", text):
+    """Macros of a text that asks for the core kind by macro and has kernels of one kind only."""
+    if not _asks_for_kind(blank(text)):
         return ""
     kinds = {"vector" if e.kernel_type in (0, 2) else "cube" if e.kernel_type in (1, 3) else "both" for e in found.entries}
-    if kinds == {"vector"}:
-        return "#define __DAV_C220_VEC__ 1\n#define __DAV_VEC__ 1\n"
-    if kinds == {"cube"}:
-        return "#define __DAV_C220_CUBE__ 1\n#define __DAV_CUBE__ 1\n"
+    if len(kinds) == 1 and kinds <= {"vector", "cube"}:
+        return _side(kinds.pop(), text)
     finding = Finding("UNSUPPORTED_API", "error", None, "This kernel tells cube from vector code by __DAV_C220_CUBE__ / __DAV_C220_VEC__.",
                       "Use if ASCEND_IS_AIC { … } and if ASCEND_IS_AIV { … }: it means the same and runs here too.")
     raise CompileError(_headline("", [finding]), [finding])
+
+
+def _asks_for_kind(code: str) -> bool:
+    return bool(_BY_MACRO.search(code) or _CONSTANT_TYPE.search(code))
+
+
+def _side(kind: str, text: str, half: bool = False) -> str:
+    lines = [f"#define {name} 1" for name in _SIDE_MACROS[kind]]
+    if half and kind == "cube":
+        lines.append("#define TWIN_ENTRIES twin_cube_entries")
+    if _CONSTANT_TYPE.search(blank(text)):
+        lines += [f"constexpr int twinCoreKind = {1 if kind == 'cube' else 2};", "namespace AscendC { using ::twinCoreKind; }", "#define g_coreType twinCoreKind"]
+    return "\n".join(lines) + "\n"
+
+
+def _scan_sides(text: str, wanted, macros: dict, arch: int) -> tuple[source.Scan, source.Scan | None]:
+    """The scan of a text and, when it asks for the core kind at compile time and both kinds run it, that of its cube half.
+
+    The device compiles every file once per core kind; here one compilation serves both unless the text can tell.
+    """
+    code = blank(text)
+    if arch != 2201 or not _asks_for_kind(code):
+        return source.scan(text, wanted, macros, arch), None
+    halves = {kind: source.scan(text, wanted, {**macros, **{m: 1 for m in names}}, arch) for kind, names in _SIDE_MACROS.items()}
+    cube_types = {e.name: e for e in halves["cube"].entries}
+    entries = tuple(_joined(e, cube_types.get(e.name, e), code) for e in halves["vector"].entries)
+    vector = replace(halves["vector"], entries=entries)
+    kinds = {e.kernel_type for e in entries}
+    if kinds <= {0, 2} or kinds <= {1, 3}:
+        return vector if kinds <= {0, 2} else replace(halves["cube"], entries=entries), None
+    return vector, replace(halves["cube"], entries=entries)
+
+
+def _joined(vector: source.EntryPoint, cube: source.EntryPoint, code: str) -> source.EntryPoint:
+    """The kernel type of an entry when each half shows only its own instructions."""
+    if vector.kernel_type == cube.kernel_type or cube.kernel_type not in (1, 5):
+        return vector
+    both = cube.kernel_type == 5 or re.search(r"\b(VECIN|VECOUT|VECCALC)\b", code)
+    return replace(vector, kernel_type=5 if both else 1, type_from="cube and vector code" if both else "cube code")
 
 
 def _macro_lines(defines: dict) -> str:

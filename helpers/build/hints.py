@@ -12,7 +12,7 @@ from .scan import split as _split
 # Names that are global in CANN, although most of the API lives in namespace AscendC.
 _GLOBAL = re.compile(r"^(EVENT_ID\d|event_t|pipe_t|PIPE_\w+|GetTPipePtr|GetSysWorkSpacePtr|CubeFormat|QuantMode_t|pad_t|GM_ADDR|half|bfloat16_t)$")
 # Of these the ones that no header declares.
-_CUBE = re.compile(r"^(LoadData|LoadImageToLocal|Mmad|Fixpipe|SetFixPipe|SetHF32|Matmul|REGIST_MATMUL_OBJ|Conv)\w*$")
+_CUBE = re.compile(r"^(LoadImageToLocal|LoadUnzip|LoadDataWith|MmadWith|Matmul|REGIST_MATMUL_OBJ|Conv)\w*$")
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _unknown(match, notes, source):
     if other:
         return _not_here(name, other, source)
     if _CUBE.match(name):
-        return Explained("UNSUPPORTED_API", f"{name} belongs to the cube unit, which the twin does not model yet.", "Kernels of the vector unit run today; see the API table.")
+        return Explained("UNSUPPORTED_API", f"{name} belongs to the cube unit, and the twin does not model it.", "LoadData, Mmad and Fixpipe are there; see the API table.")
     near = _nearest(name)
     if re.search(rf"\b{re.escape(name)}\s*(?:<[^;]*>)?\s*\(", source) and name[:1].isupper():
         return Explained("UNSUPPORTED_API", f"{name} is not a function the twin knows.",

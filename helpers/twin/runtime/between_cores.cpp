@@ -42,6 +42,7 @@ void cross_arrive(int mode, int flag, const Clock& c, At at) {
     if (mode != 0) group = int(me.core.block_group);
     else group = me.core.kind == CoreKind::AIC ? -2 : -1;
     auto& arrivals = l.arrivals[{mode * 2 + (me.core.kind == CoreKind::AIC), group, flag}];
+    l.arrivals_at[{mode * 2 + (me.core.kind == CoreKind::AIC), group, flag}] = {at, int(senders.size())};
     arrivals[me.core.id].push_back(snapshot(c));
     Scoreboard& b = board();
     b.cross_at[flag] = at;

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "copy_core.h"
+#include "cube_layout.h"
 
 using namespace twin;
 
@@ -41,6 +42,11 @@ static void move_nd2nz(Core& c, const Instr& in) {
             std::memset(d + n, 0, kBlock - n);
         }
     }
+}
+
+static void note_matrix(Core& c, const Instr& in) {
+    const FormatMove& m = in.get<FormatMove>();
+    layout_matrix(c, in, m.dst, m.rows, m.cols, m.c0_pitch, m.n_pitch, m.size);
 }
 
 static void move_nz2nd(Core& c, const Instr& in) {
@@ -97,6 +103,8 @@ static void nd2nz(const CopyCall& c, const CopyNd2Nz& p) {
         in.put(FormatMove{d.addr, reinterpret_cast<uint64_t>(part.global.ptr), c.local.mem, r.rows, static_cast<uint32_t>(p.d_value), c.size, c0, r.global_pitch, d.s0, d.s1,
                           Atomic::None, c.type});
         in.body = move_nd2nz;
+        in.detached = true;
+        if (c.local.mem == Mem::L1) in.after = note_matrix;
         issue(in);
     }
 }

@@ -20,8 +20,15 @@ struct CubeCosts {                                          // cycles, and bytes
 // Who has written 512 bytes of L0C last, and whether Fixpipe may read them: the flag that unitFlag tests.
 struct UnitFlag { bool full = false; Clock clock; At at{}; };
 
+// A matrix that DataCopy has laid out in L1, and where a fractal of L0 came from (cube_layout.h).
+struct NzMatrix { uint32_t k; uint64_t addr; uint32_t rows, cols, pitch, size; At at; };   // k: number of the copy on MTE2; pitch in fractals
+struct Origin { uint32_t matrix = 0, row = 0, column = 0, load = 0; bool transposed = false; };   // row, column in fractals; load: number on MTE1
+
 struct CubeState {
     CubeCosts cost;
+    std::deque<NzMatrix> matrices;
+    std::vector<Origin> origins[2];                         // L0A, L0B, one per fractal
+    std::map<int, int> layouts_checked;                     // by line of the Mmad
     // 3D loads
     bool matrix_set = false;
     int64_t map_h = 0, map_w = 0, pad[4] = {0, 0, 0, 0};

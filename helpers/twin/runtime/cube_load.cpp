@@ -1,6 +1,6 @@
 // LoadData 2D: whole fractals from L1 or global memory, as they are or with rows and columns swapped.
 #include "copy_core.h"
-#include "cube_core.h"
+#include "cube_layout.h"
 #include "cube_load.h"
 
 namespace twin {
@@ -28,7 +28,13 @@ static void swap_fractals(Core& c, const Instr& in) {
         transpose_16x16(reinterpret_cast<uint16_t*>(dst + i * m.dst_pitch), reinterpret_cast<const uint16_t*>(src + i * m.src_pitch));
 }
 
+static void note_fractals(Core& c, const Instr& in) {
+    const LoadMove& m = in.get<LoadMove>();
+    layout_load(c, in, {m.dst_mem, m.dst, m.src, m.dst_pitch, m.src_pitch, m.repeats, in.body == swap_fractals});
+}
+
 static void carry_swapped(Core& c, const Instr& in) {
+    note_fractals(c, in);
     const LoadMove& m = in.get<LoadMove>();
     const int64_t last = int64_t(m.repeats - 1) * m.src_pitch;
     const ByteMap map{uint64_t(m.repeats) * 256, [](const void* self, uint64_t k, uint64_t& d, uint64_t& s) {
@@ -84,10 +90,8 @@ static void load_2d(const LocalRef& dst, const LocalRef& src, DType t, const Loa
     in.add(d);
     in.put(LoadMove{d.addr, s.addr, d.s0, s.s0, d.n0, dst.mem, src.mem});
     in.body = p.transpose ? swap_fractals : move_fractals;
-    if (p.transpose) {
-        in.undef = Undef::Ignore;
-        in.after = carry_swapped;
-    }
+    if (p.transpose) in.undef = Undef::Ignore;
+    in.after = p.transpose ? carry_swapped : note_fractals;
     issue(in);
 }
 

@@ -1,5 +1,5 @@
 // Mmad: from the call to an instruction of the M pipe.
-#include "cube_core.h"
+#include "cube_layout.h"
 #include "cube_product.h"
 #include "cube_unit.h"
 #include "races.h"
@@ -74,6 +74,7 @@ static void before_mmad(Core& c, const Instr& in) {
     Scoreboard& b = *c.board;
     constexpr int M = int(Pipe::M);
     const uint64_t c_end = p.c + uint64_t(m_rounded(p)) * 64 * columns(p);
+    if (p.unit_flag) unit_enter(c, in, false, tile(p));
     // Two Mmad on one tile: large tiles are kept apart by the hardware.
     const Touch* open = nullptr;
     Touch found;
@@ -87,7 +88,6 @@ static void before_mmad(Core& c, const Instr& in) {
                    "put PipeBarrier<PIPE_M>() between the two");
         b.K[M].own[M] = b.n[M];
     }
-    if (p.unit_flag) unit_enter(c, in, false, tile(p));
     const int64_t w = fractal_width(p.type), bits = p.type == DType::I4 ? 4 : 8 * size_of(p.type);
     if (any_undefined(c, Mem::L0A, p.a, p.a + p.a_bytes))
         report_holes(in, "A", "rows", c, Mem::L0A, p.a, p.a_bytes, p.m, p, [&](int64_t r, int64_t t) {
@@ -97,6 +97,7 @@ static void before_mmad(Core& c, const Instr& in) {
         report_holes(in, "B", "columns", c, Mem::L0B, p.b, p.b_bytes, p.n, p, [&](int64_t j, int64_t t) {
             return uint64_t(((t / w * columns(p) + j / 16) * 16 + j % 16) * 32 + t % w * bits / 8);
         });
+    layout_check(c, in, {p.a, p.b, p.m, p.n, p.k, p.k_fractals, int32_t(w), p.vector != 0});
     if (p.start == kHeld)
         for (uint32_t k = 0; k < columns(p); ++k)
             if (const uint64_t lo = p.c + uint64_t(k) * uint64_t(m_rounded(p)) * 64; never_written(c, Mem::L0C, lo, lo + uint64_t(p.m) * 64)) {

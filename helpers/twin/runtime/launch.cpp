@@ -167,6 +167,20 @@ static void unclaimed_flag(std::string& list, std::string& fix, int missing, int
         }
 }
 
+// A flag that needs several cores and that some of them have set.
+static std::string half_set_flags() {
+    std::string list;
+    std::set<std::pair<int, int>> told;                    // flag, line
+    for (const auto& [key, by_core] : g->arrivals) {
+        const auto& [at, needed] = g->arrivals_at[key];
+        int here = 0;
+        for (const auto& core : by_core) here += !core.second.empty();
+        if (here && here < needed && told.insert({std::get<2>(key), at.line}).second)
+            list += fmt("\n  flag %d was set at %s by %d of %d cores that have to set it", std::get<2>(key), where(at).c_str(), here, needed);
+    }
+    return list;
+}
+
 static void blocked_report() {
     std::string list, fix = "every block must reach every SyncAll equally often, and every wait needs its set";
     int shown = 0, waiting = 0, gone = 0, missing = -1;
@@ -189,6 +203,7 @@ static void blocked_report() {
         fix = fmt("set flag %d when the data is complete: CrossCoreSetFlag<2, pipe>(%d)", missing, missing);
         unclaimed_flag(list, fix, missing, group);
     }
+    list += half_set_flags();
     if (gone) list += fmt("\n  %d block(s) have already returned", gone);
     report(Severity::Error, "DEADLOCK", culprit.line ? culprit : first, "no block can go on:" + list, fix);
     g->stopped = true;

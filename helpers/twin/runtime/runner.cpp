@@ -197,6 +197,7 @@ bool serve(Request& q) {
     if (extra.error.empty()) {
         if (spec.kernel_type < 0) spec.kernel_type = entry->kernel_type;
         spec.entry = entry->call;
+        if (const Entry* cube = library().cube_entry(q.entry)) spec.cube_entry = cube->call;
         spec.args = q.argument_pointers();
         arm_signals(reinterpret_cast<CrashRecord*>(reinterpret_cast<char*>(live) + kCrashOffset), std::move(crash_args),
                     entry);

@@ -85,15 +85,18 @@ void KernelLibrary::remember() {
     if (dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0 || !map || has_constructors(*map)) return;
     Found f{map->l_addr, {}, false, false};
     dl_iterate_phdr(look, &f);
-    if (!f.seen || f.threads) return;
+    if (!f.seen || f.threads || dlsym(handle_, "twin_cube_entries")) return;   // the cube half has variables of its own
     for (const auto& [at, bytes] : f.writable) variables_.push_back({at, std::vector<char>(at, at + bytes)});
     plain_ = true;
 #endif
 }
 
-const Entry* KernelLibrary::entry(const std::string& name) const {
-    for (auto* e = static_cast<const Entry*>(dlsym(handle_, "twin_entries")); e && e->name; ++e) if (name == e->name) return e;
+static const Entry* find(void* library, const char* table, const std::string& name) {
+    for (auto* e = static_cast<const Entry*>(dlsym(library, table)); e && e->name; ++e) if (name == e->name) return e;
     return nullptr;
 }
+
+const Entry* KernelLibrary::entry(const std::string& name) const { return find(handle_, "twin_entries", name); }
+const Entry* KernelLibrary::cube_entry(const std::string& name) const { return find(handle_, "twin_cube_entries", name); }
 
 }  // namespace twin

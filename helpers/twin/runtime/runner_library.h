@@ -16,6 +16,7 @@ public:
     // Loads the kernel or puts its variables back; "" or what went wrong.
     std::string load(const std::string& path);
     const Entry* entry(const std::string& name) const;
+    const Entry* cube_entry(const std::string& name) const;   // nullptr: cube cores run the same code
 
 private:
     void* handle_ = nullptr;

@@ -123,6 +123,7 @@ struct LaunchState {
     std::map<std::tuple<const char*, int, int>, std::string> names;                    // of buffers: file, line, which InitBuffer of the line
     std::map<uint64_t, Remote> published;
     std::map<std::tuple<int, int, int>, std::map<int, std::deque<Remote>>> arrivals;  // (mode, group, id) -> core -> snapshots
+    std::map<std::tuple<int, int, int>, std::pair<At, int>> arrivals_at;   // the latest set, and how many cores have to set
     std::vector<Remote> sync_clock;
     struct SyncRound { std::vector<Remote> in; Remote out; int arrived = 0, needed = 0; bool complete = false; At at{}; };
     std::map<std::pair<int, uint32_t>, SyncRound> sync;  // (kind of barrier, round)

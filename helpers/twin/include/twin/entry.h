@@ -73,8 +73,11 @@ template <class B, class L, class S, class... P> HostLaunch<P...> host_launch(B,
 
 }  // namespace twin
 
+#ifndef TWIN_ENTRIES
+#define TWIN_ENTRIES twin_entries   // the cube half of a text that is compiled once per core kind has a name of its own
+#endif
 #define TWIN_ENTRIES_BEGIN \
-    extern "C" __attribute__((visibility("default"), used)) const ::twin::Entry twin_entries[] = {
+    extern "C" __attribute__((visibility("default"), used)) const ::twin::Entry TWIN_ENTRIES[] = {
 #define TWIN_ENTRY(name, names, type, ...) \
     {name, &::twin::entry::Of<(&__VA_ARGS__)>::run, ::twin::entry::Of<(&__VA_ARGS__)>::count, \
      ::twin::entry::Of<(&__VA_ARGS__)>::list, names, type},

@@ -1,0 +1,252 @@
+"""Cube and vector cores of one kernel side by side: flags, barriers, what is missing and who waits for whom."""
+
+import numpy as np
+import pytest
+
+import helpers as hp
+from cube_kernels import HEAD
+from kernel_text import assert_clean, assert_finds
+
+# AIC: tile t of C = A*B to a workspace of two slots; each AIV takes half of the rows, adds 1 and stores.
+PIPELINE = HEAD + """
+constexpr uint32_t TILES = 5, SLOT = 32 * 32;
+constexpr uint16_t READY = 3, FREE = 4;
+extern "C" __global__ __aicore__ void k(GM_ADDR a, GM_ADDR b, GM_ADDR ws, GM_ADDR c) {
+    KERNEL_TASK_TYPE_DEFAULT(%(type)s);
+    InitSocState();
+    GlobalTensor<half> aGm, bGm;
+    GlobalTensor<float> wsGm, cGm;
+    const int64_t group = GetBlockIdx() / GetTaskRation();
+    aGm.SetGlobalBuffer((__gm__ half*)a + group * TILES * SLOT);
+    bGm.SetGlobalBuffer((__gm__ half*)b);
+    wsGm.SetGlobalBuffer((__gm__ float*)ws + group * 2 * SLOT);
+    cGm.SetGlobalBuffer((__gm__ float*)c + group * TILES * SLOT);
+    if ASCEND_IS_AIC {
+        LocalTensor<half> aL1(TPosition::A1, 0, SLOT), bL1(TPosition::B1, 2048, SLOT), aL0(TPosition::A2, 0, SLOT), bL0(TPosition::B2, 0, SLOT);
+        LocalTensor<float> cL0(TPosition::CO1, 0, SLOT);
+        DataCopy(bL1, bGm, Nd2NzParams{1, 32, 32, 0, 32, 32, 1, 0});
+        All();
+        for (int i = 0; i < 2; ++i) LoadData(bL0[i * 512], bL1[i * 256], LoadData2DParams{0, 2, 2, 0, 0, true, 0});
+        for (uint32_t t = 0; t < TILES; ++t) {
+            DataCopy(aL1, aGm[t * SLOT], Nd2NzParams{1, 32, 32, 0, 32, 32, 1, 0});
+            All();
+            for (int i = 0; i < 2; ++i) LoadData(aL0[i * 512], aL1[i * 256], LoadData2DParams{0, 2, 2, 0, 0, false, 0});
+            All();
+            MmadParams p;
+            p.m = 32, p.n = 32, p.k = 32;
+            Mmad(cL0, aL0, bL0, p);
+            All();
+            if (t >= 2) CrossCoreWaitFlag(FREE);
+            FixpipeParamsV220 f(32, 32, 32, 32, false);
+            Fixpipe(wsGm[t %% 2 * SLOT], cL0, f);
+            CrossCoreSetFlag<2, PIPE_FIX>(READY);
+            All();
+        }
+    }
+    if ASCEND_IS_AIV {
+        const uint32_t part = SLOT / GetTaskRation(), mine = GetSubBlockIdx() * part;
+        LocalTensor<float> x(TPosition::VECIN, 0, SLOT);
+        for (uint32_t t = 0; t < TILES; ++t) {
+            CrossCoreWaitFlag(READY);
+            DataCopy(x, wsGm[t %% 2 * SLOT + mine], part);
+            if (t + 2 < TILES) CrossCoreSetFlag<2, PIPE_MTE2>(FREE);
+            All();
+            Adds(x, x, 1.0f, part);
+            All();
+            DataCopy(cGm[t * SLOT + mine], x, part);
+            All();
+        }
+    }
+}
+"""
+
+
+def arrays(groups, seed=0):
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(-9, 9, (groups * 160, 32)).astype(np.float16), rng.integers(-9, 9, (32, 32)).astype(np.float16)
+    return a, b, hp.workspace(groups * 2 * 4096), np.zeros((groups * 160, 32), np.float32)
+
+
+def text(kind="KERNEL_TYPE_MIX_AIC_1_2", old="", new=""):
+    t = PIPELINE % dict(type=kind)
+    assert not old or old in t
+    return t.replace(old, new) if old else t
+
+
+@pytest.mark.parametrize("kind, vectors", [("KERNEL_TYPE_MIX_AIC_1_1", 1), ("KERNEL_TYPE_MIX_AIC_1_2", 2)])
+def test_both_kinds_work_on_one_tile_after_the_other(kind, vectors):
+    a, b, ws, c = arrays(3)
+    for schedule in ("eager", "lazy"):
+        c[:] = 0
+        run = assert_clean(text(kind), a, b, ws, c, blocks=3, schedule=schedule)
+        np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32) + 1)
+    kinds = run.events["kind"]
+    assert len(np.unique(run.events["core"][kinds == 0])) == 3 * vectors and len(np.unique(run.events["core"][kinds == 1])) == 3
+    # side by side in the estimate too: the vector cores take a tile while the cube core makes the next one
+    name = {n: i for i, n in enumerate(run.ops)}
+    first = run.events[(run.events["op"] == name["Adds"])]["start"].min()
+    assert first < run.events[run.events["op"] == name["Mmad"]]["start"].max()
+    assert {"AIC", "AIV"} <= set(run.pipes)
+
+
+def test_a_missing_flag_is_a_conflict_with_both_lines():
+    a, b, ws, c = arrays(1)
+    found = assert_finds("BLOCK_CONFLICT", text(old="            CrossCoreWaitFlag(READY);\n            DataCopy(x, wsGm[t % 2 * SLOT + mine], part);",
+                                                new="            DataCopy(x, wsGm[t % 2 * SLOT + mine], part);  // HERE").replace("CrossCoreSetFlag<2, PIPE_FIX>(READY);", ""), a, b, ws, c,
+                         says=["the AIC of block 0", "CrossCoreSetFlag<2, PIPE_FIX>"])
+    assert "Fixpipe, line" in found.message
+
+
+def test_a_flag_behind_the_wrong_pipe_orders_nothing():
+    a, b, ws, c = arrays(1)
+    assert_finds("BLOCK_CONFLICT", text(old="CrossCoreSetFlag<2, PIPE_FIX>(READY);\n            All();", new="CrossCoreSetFlag<2, PIPE_MTE3>(READY);\n            All();").replace(
+        "DataCopy(x, wsGm[t % 2 * SLOT + mine], part);", "DataCopy(x, wsGm[t % 2 * SLOT + mine], part);  // HERE"), a, b, ws, c, says="PIPE_FIX")
+
+
+def test_a_slot_overwritten_too_early():
+    a, b, ws, c = arrays(1)
+    found = assert_finds("BLOCK_CONFLICT", text(old="if (t >= 2) CrossCoreWaitFlag(FREE);", new="").replace("if (t + 2 < TILES) CrossCoreSetFlag<2, PIPE_MTE2>(FREE);", "").replace(
+        "DataCopy(x, wsGm[t % 2 * SLOT + mine], part);", "DataCopy(x, wsGm[t % 2 * SLOT + mine], part);  // HERE"), a, b, ws, c, says="no order between them")
+    assert "Fixpipe, line" in found.message and "AIV 0 of block 0 reads" in found.message
+
+
+def test_a_wrong_flag_id_is_a_deadlock_that_names_both():
+    a, b, ws, c = arrays(1)
+    t = text(old="            CrossCoreWaitFlag(READY);", new="            CrossCoreWaitFlag(5);")
+    with pytest.raises(hp.KernelError) as e:
+        hp.compile(t)[1](a, b, ws, c)
+    found, = [f for f in e.value.findings if f.code == "DEADLOCK"]
+    lines = {n: i for i, s in enumerate(t.splitlines(), 1) for n in ("CrossCoreWaitFlag(5)", "PIPE_FIX>(READY)", "CrossCoreWaitFlag(FREE)") if n in s}
+    assert f"CrossCoreWaitFlag(5) since line {lines['CrossCoreWaitFlag(5)']}" in found.message
+    assert f"flag 3 was set at line {lines['PIPE_FIX>(READY)']}" in found.message
+
+
+def test_only_one_of_two_vector_cores_sets():
+    """Mode 2 from the vector side needs both of them."""
+    a, b, ws, c = arrays(1)
+    t = text(old="if (t + 2 < TILES) CrossCoreSetFlag", new="if (t + 2 < TILES && GetSubBlockIdx() == 0) CrossCoreSetFlag")
+    with pytest.raises(hp.KernelError) as e:
+        hp.compile(t)[1](a, b, ws, c)
+    assert e.value.codes == ["DEADLOCK"] and "1 of 2" in e.value.findings[0].message
+
+
+def test_sixteen_sets_without_a_wait():
+    a, b, ws, c = arrays(1)
+    t = text(old="            CrossCoreSetFlag<2, PIPE_FIX>(READY);", new="            for (int q = 0; q < 4; ++q) CrossCoreSetFlag<2, PIPE_FIX>(READY);  // HERE").replace("            CrossCoreWaitFlag(READY);", "").replace(
+        "if (t >= 2) CrossCoreWaitFlag(FREE);", "").replace("if (t + 2 < TILES) CrossCoreSetFlag<2, PIPE_MTE2>(FREE);", "")
+    assert_finds("UNPAIRED_FLAG", t, a, b, ws, c, says="15")
+
+
+MODES = HEAD + """
+extern "C" __global__ __aicore__ void k(GM_ADDR x, GM_ADDR y) {
+    KERNEL_TASK_TYPE_DEFAULT(%(type)s);
+    InitSocState();
+    GlobalTensor<int32_t> xGm, yGm;
+    xGm.SetGlobalBuffer((__gm__ int32_t*)x);
+    yGm.SetGlobalBuffer((__gm__ int32_t*)y);
+    if ASCEND_IS_AIV {
+        LocalTensor<int32_t> u(TPosition::VECIN, 0, 64);
+        const int64_t me = GetBlockIdx(), all = GetBlockNum() * %(ratio)d;
+        Duplicate(u, (int32_t)me + 1, 8);
+        All();
+        DataCopy(xGm[me * 8], u, 8);
+        %(meet)s
+        DataCopy(u, xGm[%(other)s * 8], 8);
+        All();
+        DataCopy(yGm[me * 8], u, 8);
+        All();
+    }
+    if ASCEND_IS_AIC { %(cube)s }
+}
+"""
+
+
+@pytest.mark.parametrize("meet, other, kind, ratio, blocks, cube", [
+    ("CrossCoreSetFlag<1, PIPE_MTE3>(2); CrossCoreWaitFlag(2);", "(me ^ 1)", "KERNEL_TYPE_MIX_AIC_1_2", 2, 3, ""),
+    ("CrossCoreSetFlag<0, PIPE_MTE3>(2); CrossCoreWaitFlag(2);", "((me + 1) % all)", "KERNEL_TYPE_MIX_AIC_1_2", 2, 3, ""),
+    ("CrossCoreSetFlag<0, PIPE_MTE3>(2); CrossCoreWaitFlag(2);", "((me + 3) % all)", "KERNEL_TYPE_MIX_AIV_1_0", 1, 5, ""),
+    ("SyncAll();", "((me + 1) % all)", "KERNEL_TYPE_MIX_AIC_1_1", 1, 4, ""),
+    ("SyncAll<false>();", "((me + 1) % all)", "KERNEL_TYPE_MIX_AIC_1_2", 2, 2, "SyncAll<false>();"),
+    ("NotifyEvent<PIPE_MTE3>(6); WaitEvent(7);", "(me ^ 1)", "KERNEL_TYPE_MIX_AIC_1_2", 2, 2, "WaitEvent(6); NotifyEvent<PIPE_FIX>(7);"),
+    ("ffts_cross_core_sync(PIPE_MTE3, GetffstMsg(1, 9)); wait_flag_dev(9);", "(me ^ 1)", "KERNEL_TYPE_MIX_AIC_1_2", 2, 1, ""),
+])
+def test_every_way_to_meet(meet, other, kind, ratio, blocks, cube):
+    n = blocks * ratio
+    x, y = hp.workspace(n * 32), np.zeros((n, 8), np.int32)
+    good = MODES % dict(meet=meet, other=other, type=kind, ratio=ratio, cube=cube)
+    assert_clean(good, x, y, blocks=blocks)
+    partner = [eval(other, {"me": i, "all": n}) + 1 for i in range(n)]
+    np.testing.assert_array_equal(y, np.repeat(np.array(partner)[:, None], 8, 1))
+
+
+def test_nobody_meets():
+    bad = MODES % dict(meet="All();", other="(me ^ 1)", type="KERNEL_TYPE_MIX_AIC_1_2", ratio=2, cube="")
+    with pytest.raises(hp.KernelError) as e:
+        hp.compile(bad)[2](np.zeros((4, 8), np.int32), np.zeros((4, 8), np.int32))
+    assert e.value.codes == ["BLOCK_CONFLICT"]
+
+
+def test_software_flags_between_two_blocks():
+    good = MODES % dict(meet="GlobalTensor<int32_t> flags; flags.SetGlobalBuffer((__gm__ int32_t*)x + 1024); IBSet(flags, u[32], (int32_t)me, 0); IBWait(flags, u[32], (int32_t)(me ^ 1), 0);",
+                        other="(me ^ 1)", type="KERNEL_TYPE_AIV_ONLY", ratio=1, cube="")
+    x, y = np.zeros(4096, np.int32), np.zeros((2, 8), np.int32)
+    assert_clean(good, x, y, blocks=2)
+    np.testing.assert_array_equal(y[:, 0], [2, 1])
+    with pytest.raises(hp.KernelError) as e:
+        hp.compile(good.replace("IBWait(flags, u[32], (int32_t)(me ^ 1), 0)", "IBWait(flags, u[32], (int32_t)(me ^ 1), 1)"))[2](x, y)
+    assert e.value.codes == ["DEADLOCK"] and "IBWait" in e.value.findings[0].message
+
+
+def test_sync_all_of_both_kinds_that_one_kind_misses():
+    bad = MODES % dict(meet="SyncAll<false>();", other="me", type="KERNEL_TYPE_MIX_AIC_1_2", ratio=2, cube="")
+    with pytest.raises(hp.KernelError) as e:
+        hp.compile(bad)[2](hp.workspace(256), np.zeros((4, 8), np.int32))
+    assert e.value.codes == ["DEADLOCK"] and "SyncAll" in e.value.findings[0].message
+
+
+BY_MACRO = """#include "kernel_operator.h"
+using namespace AscendC;
+#if defined(__DAV_C220_CUBE__)
+inline __aicore__ int32_t Half() { return 100; }
+#elif defined(__DAV_C220_VEC__)
+inline __aicore__ int32_t Half() { return 200; }
+#endif
+template <int kind> struct Named;
+template <> struct Named<AIC> { static __aicore__ int32_t Get() { return 1; } };
+template <> struct Named<AIV> { static __aicore__ int32_t Get() { return 2; } };
+extern "C" __global__ __aicore__ void k(GM_ADDR y) {
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+    if constexpr (g_coreType == AIC) {
+        printf("cube %d;", Half() + Named<g_coreType>::Get());
+    } else {
+        printf("vector %d;", Half() + Named<g_coreType>::Get());
+    }
+}
+"""
+
+
+def test_a_text_that_asks_for_its_core_at_compile_time():
+    k = hp.compile(BY_MACRO)
+    for _ in range(2):                                     # the second launch finds the kernel loaded
+        assert k[1](np.zeros(8, np.int32)).stdout == "cube 101;vector 202;vector 202;"
+    other = hp.compile(BY_MACRO.replace("200", "300"))     # beside it: the cube halves do not mix
+    assert other[1](np.zeros(8, np.int32)).stdout == "cube 101;vector 302;vector 302;"
+    assert hp.compile(BY_MACRO.replace("MIX_AIC_1_2", "AIC_ONLY"))[1](np.zeros(8, np.int32)).stdout == "cube 101;"
+    with pytest.raises(hp.CompileError) as e:
+        hp.compile(BY_MACRO.replace("return 100", "return missing"))
+    assert e.value.findings[0].line == 4
+
+
+def test_cube_instructions_on_a_vector_core():
+    body = HEAD + """extern "C" __global__ __aicore__ void k(GM_ADDR x) {
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_1);
+    InitSocState();
+    LocalTensor<float> c(TPosition::CO1, 0, 256);
+    LocalTensor<half> a(TPosition::A2, 0, 256), b(TPosition::B2, 0, 256);
+    MmadParams p;
+    p.m = 0;
+    Mmad(c, a, b, p);  // HERE
+}
+"""
+    assert_finds("UNSUPPORTED_API", body, np.zeros(8, np.float16), severity="warning", says="ASCEND_IS_AIC")
+    assert_clean(body.replace("Mmad(c", "if ASCEND_IS_AIC Mmad(c"), np.zeros(8, np.float16))
