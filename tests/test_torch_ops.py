@@ -4,14 +4,17 @@ import pytest
 
 import helpers as hp
 from helpers.course import changed, load
+from helpers.course.kernels import KERNELS
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'ascend-c-workbook[torch]'")
 
 from helpers.frameworks import ops as catalogue                     # noqa: E402
 from helpers.frameworks import torch as workbook                    # noqa: E402
+from helpers.frameworks.torch_gradients import BACKWARD             # noqa: E402
 
 F = torch.nn.functional
 EPS = 1e-6
+LOOSE = {"float32": 3e-5, "float16": 2e-3, "bfloat16": 1.6e-2}       # of gradients
 
 
 def rms_norm(x, gamma):
@@ -23,14 +26,25 @@ def rope(x, cos, sin):
     return torch.cat([a * c - b * s, b * c + a * s], -1)
 
 
+def attention(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+
+
+def mha(x, *weights):
+    q, k, v = ((x @ w).unflatten(-1, (8, -1)).transpose(1, 2) for w in weights[:3])
+    return attention(q, k, v).transpose(1, 2).flatten(2) @ weights[3]
+
+
 # What torch computes, with its own operators and its own gradients.
 TORCH = {
+    "attention": attention, "fused_mha": mha,
     "add": lambda x, y: x + y, "copy": lambda x: x * 1, "gelu": lambda x: F.gelu(x, approximate="tanh"), "mul": lambda a, b: a * b, "rms_norm": rms_norm,
     "layer_norm": lambda x, gamma, beta: F.layer_norm(x, (x.shape[-1],), gamma, beta, 1e-5), "add_rms_norm": lambda x, r, gamma: (rms_norm(x + r, gamma), x + r),
     "rope": rope, "silu": F.silu, "sinh": torch.sinh, "softmax": lambda x: torch.softmax(x, -1), "swiglu": lambda gate, up: F.silu(gate) * up,
     "masked_softmax": lambda x, mask: torch.softmax(x.masked_fill(mask != 0, -torch.inf), -1),
 }
-SHAPES = {"rope": lambda n: [(5, 3, n + n % 2), (5, (n + 1) // 2), (5, (n + 1) // 2)]}
+SHAPES = {"attention": lambda n: [(2, 4, 9, n), (2, 2, 13, n), (2, 2, 13, n)], "fused_mha": lambda n: [(1, 17, 128)] + 4 * [(128, 128)],
+          "rope": lambda n: [(5, 3, n + n % 2), (5, (n + 1) // 2), (5, (n + 1) // 2)]}
 for _name in ("rms_norm", "layer_norm", "add_rms_norm"):
     SHAPES[_name] = lambda n, op=catalogue.find(_name): [(2, 3, n) if t in ("x", "residual") else (n,) for t in op.inputs]
 CASES = [(name, dtype) for name in TORCH for dtype in catalogue.find(name).dtypes]
@@ -46,7 +60,7 @@ def inputs_of(name: str, n: int, dtype, grad: bool = True):
             mask[..., 0] = 0                                     # a row that is masked as a whole has no softmax
             made.append(mask)
         else:
-            made.append(torch.randn(shape, generator=rng).to(dtype).requires_grad_(grad and tensor not in ("cos", "sin")))
+            made.append((torch.randn(shape, generator=rng) / (11 if tensor.startswith("w") else 1)).to(dtype).requires_grad_(grad and tensor not in ("cos", "sin")))
     return made
 
 
@@ -69,8 +83,12 @@ def test_results_and_gradients_are_those_of_torch(name, dtype):
     before = [t.detach().clone() for t in mine]
     ours, right = several(workbook.op(name)(*mine)), several(TORCH[name](*theirs))
     for a, b in zip(ours, right):
-        assert a.dtype == mine[0].dtype and a.shape == b.shape
-        hp.check(a, b.detach().numpy())
+        assert str(a.dtype) == f"torch.{catalogue.find(name).out_dtypes(dtype)[0]}" and a.shape == b.shape
+        if name not in BACKWARD:              # several operators in one, each rounded: as good as torch's own in this type
+            own = TORCH[name](*(t.detach() for t in mine))
+            assert (a.double() - b).abs().max() <= 1.5 * (own.double() - b).abs().max()
+            return
+        hp.check(a, b.detach().numpy(), dtype=dtype)
     weights = weights_of(ours)
     torch.autograd.backward(ours, weights)
     torch.autograd.backward(right, [w.double() for w in weights])
@@ -79,14 +97,15 @@ def test_results_and_gradients_are_those_of_torch(name, dtype):
             assert a.grad.dtype == a.dtype
             # a sum over rows, or of two gradients, rounds more than once
             scale = float(b.grad.abs().max())
-            np.testing.assert_allclose(a.grad.double(), b.grad, rtol=3e-3 if dtype == "float16" else 1e-4, atol=(2e-3 if dtype == "float16" else 1e-5) * scale)
+            np.testing.assert_allclose(a.grad.double(), b.grad, rtol=3 * LOOSE[dtype], atol=LOOSE[dtype] * scale)
     assert all(torch.equal(a.detach(), b) for a, b in zip(mine, before)), "an input was changed"
 
 
 def test_every_kernel_of_the_catalogue_is_compared():
-    assert {*TORCH, "rms_norm_grad"} <= set(catalogue.CATALOGUE)
-    rows = {name for name, op in catalogue.CATALOGUE.items() if op.folder in ("add", "copy", "gelu", "layer_norm", "rms_norm", "rope", "sinh", "softmax", "swiglu")}
-    assert rows == {*TORCH, "rms_norm_grad"}
+    assert set(catalogue.CATALOGUE) == {*TORCH, "rms_norm_grad"}
+    assert set(TORCH) - set(BACKWARD) == {"fused_mha"}                # for inference only
+    folders = {p.name for p in KERNELS.iterdir() if p.is_dir() and not p.name.startswith(("_", "."))}
+    assert {op.folder for op in catalogue.CATALOGUE.values()} <= folders
 
 
 @pytest.mark.parametrize("name", ["rms_norm", "add_rms_norm", "masked_softmax", "rope"])

@@ -206,6 +206,20 @@ def _call_attention(ladder, kernel, inputs, outputs, causal, scale):
     return ladder.launch(kernel.version, *inputs, *outputs, causal=causal, scale=scale or None, kernel=kernel)
 
 
+def _mha(x, wq, wk, wv, wo, heads, causal):
+    return load("fused_mha", "ladder").oracle(x, (wq, wk, wv, wo), None, heads, causal=causal)
+
+
+def _mha_shapes(x, *weights) -> Shapes:
+    if len(x) != 3 or any(tuple(w) != (x[2], x[2]) for w in weights):
+        raise ValueError(f"fused_mha: x has batch, tokens and hidden, every weight hidden and hidden; here {', '.join(str(tuple(t)) for t in (x, *weights))}.")
+    return (tuple(x),)
+
+
+def _call_mha(ladder, kernel, inputs, outputs, heads, causal):
+    return ladder.launch(inputs[0], inputs[1:], None, outputs[0], heads, causal=causal, kernel=kernel)
+
+
 # ---- the catalogue
 def _plain(ladder, kernel, inputs, outputs, **attrs):
     """Every element for itself: the ladder counts elements."""
@@ -241,8 +255,10 @@ _ROWS_AND_WEIGHT = dict(folder="rms_norm", attrs=_EPS, call=_by_rows)
 CATALOGUE = {op.name: op for op in (
     Op("add", "x + y", "add", ("x", "y"), ("z",), _same, _plain, _numbered(4), lambda x, y: x + y, dtypes=("float16",)),
     Op("attention", "softmax(scale q k^T) v, head by head; scale 0 means 1 / sqrt(dim)", "attention", ("q", "k", "v"), ("o",), _attention_shapes, _call_attention,
-       _numbered(1), _attention, attrs={"causal": False, "scale": 0.0}),
+       _numbered(1), _attention, dtypes=(*FLOATS, "bfloat16"), attrs={"causal": False, "scale": 0.0}),
     Op("copy", "x", "copy", ("x",), ("y",), _same, _plain, _numbered(-1), lambda x: x),
+    Op("fused_mha", "attention with its projections: heads of x wq, x wk and x wv, and then wo", "fused_mha", ("x", "wq", "wk", "wv", "wo"), ("y",), _mha_shapes,
+       _call_mha, _named("FUSED"), _mha, dtypes=("float16", "bfloat16"), attrs={"heads": 8, "causal": False}),
     Op("gelu", "GELU, tanh form", "gelu", ("x",), ("y",), _same, _plain, _numbered(-1), _gelu),
     Op("layer_norm", "layer norm of the last dimension", "layer_norm", ("x", "gamma", "beta"), ("y",),
        lambda x, gamma, beta: (_last("layer_norm", x, gamma, beta),), _by_rows, _numbered(-1), _layer_norm, attrs={"eps": 1e-5}),

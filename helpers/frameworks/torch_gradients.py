@@ -96,5 +96,24 @@ def _add_rms_norm(ctx, grad, grad_sum):
     return both, both.clone(), dgamma.to(gamma.dtype)
 
 
-BACKWARD = {"add": _add, "copy": _copy, "mul": _mul, "silu": _silu, "swiglu": _swiglu, "rope": _rope, "softmax": _softmax, "masked_softmax": _softmax,
+def _attention(ctx, grad):
+    """From the probabilities, which are computed again; heads of q that share a head of k and v add up."""
+    q, k, v, _ = ctx.saved_tensors
+    share, scale = q.shape[1] // k.shape[1], ctx.numbers["scale"] or q.shape[-1] ** -0.5
+    query, key, value, d = _float(q, k.repeat_interleave(share, 1), v.repeat_interleave(share, 1), grad)
+    scores = query @ key.transpose(-1, -2) * scale
+    if ctx.numbers["causal"]:
+        row, column = (torch.arange(n, device=q.device) for n in scores.shape[-2:])
+        scores = scores.masked_fill(column > row[:, None] + scores.shape[-1] - scores.shape[-2], -torch.inf)
+    p = torch.nan_to_num(torch.softmax(scores, -1))                  # a row that sees no key gives zeros
+    slope = d @ value.transpose(-1, -2)
+    slope = p * (slope - (slope * p).sum(-1, keepdim=True)) * scale
+
+    def shared(t):
+        return t.reshape(k.shape[0], k.shape[1], share, *k.shape[2:]).sum(2).to(k.dtype)
+
+    return (slope @ key).to(q.dtype), shared(slope.transpose(-1, -2) @ query), shared(p.transpose(-1, -2) @ d)
+
+
+BACKWARD = {"attention": _attention, "add": _add, "copy": _copy, "mul": _mul, "silu": _silu, "swiglu": _swiglu, "rope": _rope, "softmax": _softmax, "masked_softmax": _softmax,
             "sinh": _sinh, "gelu": _gelu, "layer_norm": _layer_norm, "rms_norm": _rms_norm, "add_rms_norm": _add_rms_norm}
