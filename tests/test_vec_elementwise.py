@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vec_kernels import compiled, counted, entry, pairs, random_bits, room, specials
+import helpers as hp
+from vec_kernels import COUNTED, COUNTED_PARAMS, CTYPE, compiled, counted, entry, pairs, random_bits, room, specials
 from vec_oracle import BINARY, SCALAR, TERNARY, UNARY, add, assert_same, mul, shift_left, shift_right
 
 F16, F32, I16, I32, U16, U32 = np.float16, np.float32, np.int16, np.int32, np.uint16, np.uint32
@@ -256,3 +257,19 @@ def test_inf_and_nan_that_are_born_are_named(op, dtype):
     x, y, z = (np.full(40, {"max": top, "-max": -top}.get(v, v), dtype) for v in (OVERFLOWS | FINITE)[op])
     run = launch(op, x, y, z)
     assert ("NUMERIC" in {f.code for f in run.findings}) == (op in OVERFLOWS) == (not np.isfinite(z).all()), (op, z[:3])
+
+
+@pytest.mark.parametrize("dtype", [F16, F32, I16, I32], ids=lambda v: np.dtype(v).name)
+def test_a_fresh_destination_is_defined_unless_the_operator_reads_it(dtype):
+    names, cases = cases_for(dtype)
+    body = COUNTED.replace("In<{t}>(pipe, bd, z, n, roomD)", "In<{t}>(pipe, bd, z, 0, roomD)")
+    t = CTYPE[np.dtype(dtype).name]
+    k = compiled(entry(body.format(u=t, t=t, cases="\n".join(f"            case {i}: {{ {c}; break; }}" for i, c in enumerate(cases))), COUNTED_PARAMS.format(scalar="float")))
+    for i, op in enumerate(names):
+        x, y, z = np.full(64, 2, dtype), np.full(64, 1, dtype), np.zeros(64, dtype)
+        arguments = x, y, z, i, 64, room(64, x.itemsize), room(64, x.itemsize), 0.0
+        try:
+            found = {f.code for f in k.launch(1, arguments).findings if f.severity != "note"}
+        except hp.KernelError as e:
+            found = {f.code for f in e.findings}
+        assert found == ({"UNINITIALISED_READ"} if op in TERNARY else set()), op

@@ -6,6 +6,7 @@
 #include "races.h"
 
 #include "hooks.h"
+#include "queues.h"
 #include "regions.h"
 
 namespace twin {
@@ -102,7 +103,7 @@ static std::string bytes_text(const Conflict& x) {
         uint64_t base = b ? reinterpret_cast<uint64_t>(b->base) : 0;
         return fmt("bytes %llu..%llu of %s", (unsigned long long)(x.lo - base), (unsigned long long)(x.hi - base), describe_gm(reinterpret_cast<const void*>(x.lo)).c_str());
     }
-    return fmt("%s, UB bytes 0x%llx..0x%llx", x.region && x.region->owner.mem != Mem::N ? describe(x.region->owner).c_str() : "a tensor",
+    return fmt("%s, %s bytes 0x%llx..0x%llx", x.region && x.region->owner.mem != Mem::N ? describe(x.region->owner).c_str() : "a tensor", memory_name(x.mem),
                (unsigned long long)x.lo, (unsigned long long)x.hi);
 }
 
@@ -252,6 +253,8 @@ uint32_t track(const Instr& in, uint32_t k, uint32_t seq) {
             });
         });
     });
+    Elements bad;                                                  // looked up before the instruction overwrites its own sources
+    if (undefined && (in.undef == Undef::Propagate || (in.undef == Undef::Store && stores_to_workspace(in)))) bad = undefined_elements(shadow_of, in);
     all([&](const Region& r) {
         if (!(r.rw & kWrite)) return;
         Shadow* s = shadow_of(r);
@@ -272,7 +275,7 @@ uint32_t track(const Instr& in, uint32_t k, uint32_t seq) {
             s->overwrite(lo, hi, me, r.pad_value == 2 ? kNeverWritten : r.pad_value ? kPadding : kDefined);
         });
     });
-    if (undefined && (in.undef == Undef::Propagate || (in.undef == Undef::Store && stores_to_workspace(in)))) propagate_undefined(shadow_of, in);
+    propagate_undefined(shadow_of, in, bad);
     if (best.found) report_conflict(best, me);
     return dep;
 }

@@ -63,8 +63,8 @@ template <class F> static void walk_elements(const Region& r, F f) {
     }
 }
 
-void propagate_undefined(const std::function<Shadow*(const Region&)>& shadow, const Instr& in) {
-    std::vector<std::pair<uint64_t, uint64_t>> bad;   // element ranges that are undefined in some source
+Elements undefined_elements(const std::function<Shadow*(const Region&)>& shadow, const Instr& in) {
+    Elements bad;
     auto all = [&](auto f) { for (int i = 0; i < in.nreg; ++i) f(in.reg[i]); for (const Region& r : in.more) f(r); };
     all([&](const Region& r) {
         if (!(r.rw & kRead)) return;
@@ -76,7 +76,6 @@ void propagate_undefined(const std::function<Shadow*(const Region&)>& shadow, co
             });
         });
     });
-    if (bad.empty()) return;
     std::sort(bad.begin(), bad.end());
     size_t kept = 0;
     for (const auto& r : bad) {
@@ -84,6 +83,12 @@ void propagate_undefined(const std::function<Shadow*(const Region&)>& shadow, co
         else bad[kept++] = r;
     }
     bad.resize(kept);
+    return bad;
+}
+
+void propagate_undefined(const std::function<Shadow*(const Region&)>& shadow, const Instr& in, const Elements& bad) {
+    if (bad.empty()) return;
+    auto all = [&](auto f) { for (int i = 0; i < in.nreg; ++i) f(in.reg[i]); for (const Region& r : in.more) f(r); };
     all([&](const Region& r) {
         if (!(r.rw & kWrite)) return;
         Shadow* s = shadow(r);

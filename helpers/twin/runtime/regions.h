@@ -46,7 +46,10 @@ template <class F> void walk(const Region& r, F f) {
 
 // Lowest and highest byte the region touches; false when it touches none.
 bool extent(const Region& r, uint64_t& lo, uint64_t& hi);
-// After an element-wise instruction: destinations computed from undefined sources become undefined.
-void propagate_undefined(const std::function<Shadow*(const Region&)>& shadow, const Instr& in);
+// Of an element-wise instruction, before it writes: ranges of elements that are undefined in some source.
+using Elements = std::vector<std::pair<uint64_t, uint64_t>>;
+Elements undefined_elements(const std::function<Shadow*(const Region&)>& shadow, const Instr& in);
+// After it: what was computed from them is undefined.
+void propagate_undefined(const std::function<Shadow*(const Region&)>& shadow, const Instr& in, const Elements& bad);
 
 }  // namespace twin
