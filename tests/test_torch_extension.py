@@ -59,7 +59,8 @@ def test_missing_tools_are_named(monkeypatch):
 def test_text_of_an_operator_with_numbers():
     text = extension.source("rms_norm", "/plans")
     assert 'm.def("rms_norm(Tensor x, Tensor gamma, float eps=1e-06) -> Tensor");' in text
-    assert '"/eps=%.9g", eps' in text and 'std::string plans = "/plans";' in text and text.count("{") == text.count("}")
+    assert '"/eps=%.9g", double(eps)' in text and 'std::string plans = "/plans";' in text and text.count("{") == text.count("}")
+    assert "at::Tensor run_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal, double scale)" in extension.source("attention")
     with pytest.raises(ValueError, match="rms_norm_grad has the outputs dx, dgamma"):
         extension.source("rms_norm_grad")
 

@@ -28,8 +28,8 @@ HERE = Path(__file__).parent
 SOURCE, LIBRARY = HERE / "onnxruntime_ops.cpp", "libworkbook_onnx.so"
 FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-shared")
 # Kernels whose outputs have the shape of their first tensor.
-NAMES = ("add", "add_rms_norm", "copy", "gelu", "layer_norm", "masked_softmax", "mul", "rms_norm", "rope", "silu", "sinh", "softmax", "swiglu")
-_WRITTEN = {"rope": "RoPE", "swiglu": "SwiGLU", "silu": "SiLU", "gelu": "GELU", "rms_norm": "RMSNorm", "add_rms_norm": "AddRMSNorm"}
+NAMES = ("add", "add_rms_norm", "attention", "copy", "fused_mha", "gelu", "layer_norm", "masked_softmax", "mul", "rms_norm", "rope", "silu", "sinh", "softmax", "swiglu")
+_WRITTEN = {"rope": "RoPE", "swiglu": "SwiGLU", "silu": "SiLU", "gelu": "GELU", "rms_norm": "RMSNorm", "add_rms_norm": "AddRMSNorm", "fused_mha": "FusedMHA"}
 _ONNX_TYPE = {"float32": "tensor(float)", "float16": "tensor(float16)", "bfloat16": "tensor(bfloat16)", "uint8": "tensor(uint8)", "int32": "tensor(int32)"}
 _ORT_TYPE = {"float32": "FLOAT", "float16": "FLOAT16", "bfloat16": "BFLOAT16", "uint8": "UINT8", "int32": "INT32"}
 
@@ -49,7 +49,7 @@ def table() -> str:
     """onnxruntime_table.h: one row for each operator and element type."""
     rows = []
     for written, op in operators().items():
-        numbers = ", ".join(f'{{"{n}", {v!r}f}}' for n, v in op.attrs.items())
+        numbers = ", ".join(f'{{"{n}", {str(not isinstance(v, float)).lower()}, {float(v)!r}}}' for n, v in op.attrs.items())
         for dtype in op.dtypes:
             kinds = [", ".join(f"ONNX_TENSOR_ELEMENT_DATA_TYPE_{_ORT_TYPE[op.fixed.get(t, dtype)]}" for t in names) for names in (op.inputs, op.outputs)]
             rows.append(f'    {{"{written}", {{{kinds[0]}}}, {{{kinds[1]}}}, {{{numbers}}}, "{launcher.folder_of(op)}"}},')
@@ -99,7 +99,12 @@ def translations() -> dict[Callable, Callable]:
 def _node_maker(written: str, op: Op) -> Callable:
     from onnxscript import values
     make = getattr(values.Opset(DOMAIN, VERSION), written)
-    return lambda *args: make(*args[:len(op.inputs)], **dict(zip(op.attrs, args[len(op.inputs):])))
+    return lambda *args: make(*args[:len(op.inputs)], **{n: _number(v) for n, v in zip(op.attrs, args[len(op.inputs):])})
+
+
+def _number(value):
+    """An attribute is a FLOAT or an INT; a bool is an INT."""
+    return int(value) if isinstance(value, bool) else value
 
 
 def export(module, args: tuple, **options) -> onnx.ModelProto:
@@ -134,7 +139,7 @@ def register_schemas() -> None:
         schema = defs.OpSchema(
             written, DOMAIN, VERSION, op.title, inputs=formal(op.inputs), outputs=formal(op.outputs),
             type_constraints=[("T", [_ONNX_TYPE[d] for d in op.dtypes], "")],
-            attributes=[defs.OpSchema.Attribute(n, onnx.helper.make_attribute(n, v), "") for n, v in op.attrs.items()])
+            attributes=[defs.OpSchema.Attribute(n, onnx.helper.make_attribute(n, _number(v)), "") for n, v in op.attrs.items()])
         schema.set_type_and_shape_inference_function(_like_first(op))
         defs.register_schema(schema)
 
@@ -165,7 +170,7 @@ def tree(model: onnx.ModelProto) -> str:
         return f"{v.name}: {onnx.TensorProto.DataType.Name(t.elem_type).lower()} [{dims}]"
 
     def node(n):
-        numbers = "".join(f", {a.name}={onnx.helper.get_attribute_value(a):.6g}" for a in n.attribute if a.type == onnx.AttributeProto.FLOAT)
+        numbers = "".join(f", {a.name}={onnx.helper.get_attribute_value(a):.6g}" for a in n.attribute if a.type in (onnx.AttributeProto.FLOAT, onnx.AttributeProto.INT))
         return f"{n.domain + '::' if n.domain else ''}{n.op_type}({', '.join(n.input)}{numbers}) -> {', '.join(n.output)}"
 
     graph = model.graph

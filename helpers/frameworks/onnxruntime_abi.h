@@ -46,7 +46,8 @@ struct OrtApi {
     OrtStatus* (*GetTensorTypeAndShape)(const OrtValue* value, OrtTensorTypeAndShapeInfo** out);            // place 65
     void* places_66_to_84[19];
     OrtStatus* (*KernelInfoGetAttribute_float)(const OrtKernelInfo* info, const char* name, float* out);    // place 85
-    void* places_86_to_89[4];
+    OrtStatus* (*KernelInfoGetAttribute_int64)(const OrtKernelInfo* info, const char* name, int64_t* out);
+    void* places_87_to_89[3];
     OrtStatus* (*KernelContext_GetInput)(const OrtKernelContext* context, size_t index, const OrtValue** out);
     OrtStatus* (*KernelContext_GetOutput)(OrtKernelContext* context, size_t index, const int64_t* shape, size_t rank, OrtValue** out);
     void* place_92;

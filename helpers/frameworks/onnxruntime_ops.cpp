@@ -11,10 +11,16 @@
 
 namespace {
 
+struct Attribute {
+    const char* name;
+    bool whole;                                             // INT in the model, else FLOAT
+    double usual;
+};
+
 struct Row {
     const char* name;                                       // op_type in the model
     std::vector<ONNXTensorElementDataType> inputs, outputs;
-    std::vector<std::pair<const char*, float>> attributes;  // with their defaults
+    std::vector<Attribute> attributes;
     const char* plans;
 };
 
@@ -92,14 +98,14 @@ struct Kernel {
 OrtStatus* create(const OrtCustomOp* op, const OrtApi* api, const OrtKernelInfo* info, void** kernel) {
     const Row& row = row_of(op);
     std::string numbers;
-    for (const auto& [name, usual] : row.attributes) {
-        float value = usual;
-        if (OrtStatus* missing = api->KernelInfoGetAttribute_float(info, name, &value)) {
-            api->ReleaseStatus(missing);
-            value = usual;
-        }
+    for (const Attribute& a : row.attributes) {
+        float number = 0;
+        int64_t whole = 0;
+        OrtStatus* missing = a.whole ? api->KernelInfoGetAttribute_int64(info, a.name, &whole) : api->KernelInfoGetAttribute_float(info, a.name, &number);
+        double value = missing ? a.usual : a.whole ? double(whole) : double(number);
+        if (missing) api->ReleaseStatus(missing);
         char text[64];
-        snprintf(text, sizeof text, "%c%s=%.9g", numbers.empty() ? '/' : ',', name, double(value));
+        snprintf(text, sizeof text, "%c%s=%.9g", numbers.empty() ? '/' : ',', a.name, value);
         numbers += text;
     }
     *kernel = new Kernel{*api, row, row.plans + numbers};

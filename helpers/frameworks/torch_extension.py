@@ -18,7 +18,7 @@ from ..errors import SetupError
 from . import launcher, ops as catalogue
 from .torch import autograd, signature_of
 from .torch_gradients import BACKWARD
-from .torch_npu import npu_files
+from .torch_npu import CPP, npu_files
 
 __all__ = ["build", "missing", "npu_files", "source"]
 
@@ -100,11 +100,11 @@ def source(name: str, plans: Path | str = "<folder of plans>") -> str:
     attributes = ""
     if op.attrs:
         form = ",".join(f"{n}=%.9g" for n in op.attrs)
-        attributes = f'    char numbers[256];\n    snprintf(numbers, sizeof numbers, "/{form}", {", ".join(op.attrs)});\n    plans += numbers;\n'
+        attributes = f'    char numbers[256];\n    snprintf(numbers, sizeof numbers, "/{form}", {", ".join(f"double({n})" for n in op.attrs)});\n    plans += numbers;\n'
     return _TEXT.format(
         name=name, first=first, namespace=NAMESPACE, schema=signature_of(op).schema, plans=plans, attributes=attributes, count=len(op.inputs),
         names="\n".join(f'        case {at}: return "{dtype}";' for dtype, at in AT.items()),
-        parameters=", ".join([f"const at::Tensor& {t}" for t in op.inputs] + [f"double {n}" for n in op.attrs]),
+        parameters=", ".join([f"const at::Tensor& {t}" for t in op.inputs] + [f"{CPP[type(d)]} {n}" for n, d in op.attrs.items()]),
         arguments=", ".join([*op.inputs, *op.attrs]), contiguous=", ".join(f"{t}.contiguous()" for t in op.inputs),
         checks="\n".join(f"    {c}" for c in checks))
 

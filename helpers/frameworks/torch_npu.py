@@ -10,6 +10,8 @@ from . import ops as catalogue
 from .ops import Op
 from .torch import signature_of
 
+CPP = {float: "double", int: "int64_t", bool: "bool"}       # of a number, as the schema wants it
+
 _WRAPPER = """// {name} for torch_npu: checks, output, launch on the current stream. Built together with the kernel's own text.
 #include <torch/library.h>
 #include <ATen/ATen.h>
@@ -108,7 +110,7 @@ def npu_files(name: str) -> dict[str, str]:
     words = dict(
         name=name, first=first, schema=signature_of(op).schema, folder=op.folder, stem=name, blocks=version.blocks, tiling=struct,
         kernel_include=f'#include "{version.path.name}"               // kernels/{op.folder}/{version.path.name}, unchanged',
-        parameters=", ".join([f"const at::Tensor& {t}" for t in op.inputs] + [f"double {n}" for n in op.attrs]),
+        parameters=", ".join([f"const at::Tensor& {t}" for t in op.inputs] + [f"{CPP[type(d)]} {n}" for n, d in op.attrs.items()]),
         arguments=", ".join([*op.inputs, *op.attrs]), devices=" && ".join(f"{t}.is_privateuseone()" for t in op.inputs),
         dtypes=f"{first}.scalar_type() == at::kHalf || {first}.scalar_type() == at::kFloat",
         contiguous="\n".join(f"    at::Tensor {t}_c = {t}.contiguous();" for t in op.inputs),
