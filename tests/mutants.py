@@ -16,15 +16,15 @@ _OPERATORS = {"+": "-", "-": "+", "*": "+", "/": "*", "%": "/", "<": "<=", "<=":
               "&": "|", "|": "&", "^": "&", "<<": ">>", ">>": "<<", "+=": "-=", "-=": "+=", "*=": "+=", "/=": "*=", "|=": "&=", "&=": "|="}
 _WORDS = {"min": "max", "max": "min", "floor": "ceil", "ceil": "floor", "rint": "trunc", "nearbyint": "trunc", "trunc": "rint", "round": "rint",
           "true": "false", "false": "true", "kFloor": "kCeil", "kCeil": "kFloor", "kRint": "kTrunc", "kTrunc": "kRint", "kRound": "kRint", "kOdd": "kRint",
-          "int16_t": "uint16_t", "int8_t": "uint8_t", "int32_t": "uint32_t"}
+          "int16_t": "uint16_t", "int8_t": "uint8_t"}
 _CLASS = {**{op: "arithmetic" for op in "+-*/%"}, **{op: "relation" for op in ("<", "<=", ">", ">=", "==", "!=")}, "&&": "logic", "||": "logic",
           **{op: "bits" for op in ("&", "|", "^", "<<", ">>")}}
 _TOKEN = re.compile(r"""(?P<skip>//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'|^[ \t]*\#(?:[^\n]*\\\n)*[^\n]*)|(?P<word>[A-Za-z_]\w*)|"""
                     r"(?P<number>0[xX][0-9a-fA-F']+\w*|(?:\d[\d']*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\w*)|(?P<op><<=|>>=|[-+*/%&|^<>=!]=|<<|>>|&&|\|\||->|\+\+|--|::|[^\s\w])", re.S | re.M)
 # Calls whose arguments are messages, checks or costs.
-_QUIET = re.compile(r"^(report|fatal|on_engine|local|operand|add|poison|adv_poison|mark_undefined|fmt|static_assert|describe|said_before|check\w*|vec_check\w*|adv_check\w*|note\w*|require\w*|set_cost|vec_cost|charge|steps?|cost\w*|needs?|snprintf|reserve|assert\w*|argument_at|\w*cost\w*|[A-Z][A-Z_0-9]+)$")
+_QUIET = re.compile(r"^(report|fatal|on_engine|local|operand|add|poison|adv_poison|mark_undefined|fmt|static_assert|describe|said_before|check\w*|vec_check\w*|adv_check\w*|note\w*|require\w*|set_cost|vec_cost|charge|steps?|scratch|cost\w*|needs?|snprintf|reserve|assert\w*|argument_at|\w*cost\w*|[A-Z][A-Z_0-9]+)$")
 _QUIET_BODY = re.compile(r"^(?:\[\[\w+\]\] )?(?:static |inline |constexpr )*[\w:<>&* ]+?\b(?:\w*region\w*|scratch\w*|element_bytes|result_bytes|\w*_cost|cost_class|\w*note\w*|\w*text\w*|check\w*|bad_\w+|\w*_name|report\w*|operator<<)\([^;{}]*\) (?:const )?\{", re.M)
-_QUIET_LINE = re.compile(r"^\s*(?:namespace|using|template|enum|#)\b|^\s*(?:alignas\(\w+\) )?[\w:]+(?: [\w:]+)? \w+\[\w+(?: \* \w+)?\](?:\[\w+\])?(?: = \{\})?;|\b(?:s_cycles|slope|head|in\.repeats|kChunk =)\b|return \"|const char\*")
+_QUIET_LINE = re.compile(r"^\s*(?:namespace|using|template|enum|#)\b|^\s*(?:alignas\(\w+\) )?[\w:]+(?: [\w:]+)? \w+\[\w+(?: \* \w+)?\](?:\[\w+\])?(?: = \{\})?;|\b(?:s_cycles|slope|head|in\.repeats|kChunk =)\b|return \"|const char\*|^\s*in\.(?:at|op|any_core|undef|detached|shape|elements)\b|^\s*(?:static )?(?:const )?u?int(?:8|16)_t \w+[ ;]")
 _STATEMENT = re.compile(r"^[ \t]*(?P<guard>(?:else )?(?:if|for) \((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\) )?(?P<what>(?!return\b|const\b|static\b|auto\b|break\b|case\b|using\b|struct\b|namespace\b|template\b|delete\b|else\b|do\b|for\b|if\b)"
                         r"[\w.\[\]>()-]+?(?:\(.*\)| (?:[-+*/|&^]|<<|>>)?= .*));[ \t]*(?://.*)?$", re.M)
 _CONDITION = re.compile(r"\bif \(")

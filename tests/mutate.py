@@ -1,20 +1,21 @@
 """Would the tests notice a wrong operator? Small faults are seeded into the twin's C++, one at a time, and its tests must fail.
 
-    python tests/mutate.py [--count 160] [--seed 1] [--only vec_cast.cpp] [--again] [--list] [--work FOLDER]
+    python tests/mutate.py [--count 160] [--seed 1] [--only vec_cast.cpp] [--part 1/2] [--again] [--list] [--work FOLDER]
 
 The sample is drawn in turn from every family of mutants.toml, which also says which tests belong to which source. A faulty
 source is compiled with the flags of the runtime (and the bounds checks of the standard library) and linked with the other units as they are (a faulty header of the
 kernels: they alone are compiled again); the tests run in one forked process and stop at the first failure. Results are kept
-in a file: an interrupted run goes on where it stopped, --again tries survivors once more after tests were added. Faults
+in a file: an interrupted run goes on where it stopped, --again tries survivors once more after tests were added, and with
+--part two processes share the work. Faults
 that change nothing anybody can see are listed in mutants.toml with their reason. Not part of `make test`: a fault takes
-5 to 60 seconds. Run it on an unchanging copy of the sources when somebody is editing them.
+5 to 60 seconds, so let it run at low priority (`nice`). Run it on an unchanging copy of the sources when somebody is editing them.
 """
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
-import random
 import re
 import shutil
 import signal
@@ -45,6 +46,8 @@ class Family:
     files: tuple[str, ...]
     tests: tuple[str, ...]
     through: dict
+    sampled: bool = True     # False: only when asked for
+    every: int = 1           # takes part in every n-th turn
 
     def units(self, file: str) -> list[str]:
         """Sources of the runtime that a faulty file changes; none for a header that only kernels read."""
@@ -54,7 +57,7 @@ class Family:
 def read_map(path: Path = HERE / "mutants.toml") -> tuple[list[Family], dict[str, str]]:
     """The families, and the faults known to change nothing (name: reason)."""
     data = tomllib.loads(path.read_text())
-    families = [Family(name, tuple(f["files"]), tuple(f["tests"]), f.get("through", {})) for name, f in data["family"].items()]
+    families = [Family(name, tuple(f["files"]), tuple(f["tests"]), f.get("through", {}), f.get("sampled", True), f.get("every", 1)) for name, f in data["family"].items()]
     return families, {e["fault"]: e["reason"] for e in data.get("equivalent", ())}
 
 
@@ -64,16 +67,17 @@ def sample(families: list[Family], count: int, seed: int, only: str = "") -> lis
     for family in families:
         queues = []
         for file in family.files:
-            if only and only not in (file, Path(file).name, family.name):
+            if only not in (file, Path(file).name, family.name) and (only or not family.sampled):
                 continue
             found = mutants.faults(Path(file).name, (twin.TWIN / file).read_text())
-            rng = random.Random(f"{seed} {file}")
+            order = lambda name: hashlib.sha256(f"{seed} {file} {name}".encode()).digest()     # noqa: B023  does not depend on what else there is
             kinds: dict[str, list] = {}
-            for fault in rng.sample(found, len(found)):
+            for fault in sorted(found, key=lambda f: order(f.name)):
                 kinds.setdefault(fault.kind, []).append(fault)
-            turns = rng.sample(sorted(kinds), len(kinds))
+            turns = sorted(kinds, key=order)
             queues.append([(family, file, f) for group in zip_longest(*(kinds[k] for k in turns)) for f in group if f])
-        rows.append([row for group in zip_longest(*queues) for row in group if row])
+        taken = [row for group in zip_longest(*queues) for row in group if row]
+        rows.append(taken if only else [r for row in taken for r in (row, *[None] * (family.every - 1))])
     return [row for group in zip_longest(*rows) for row in group if row][:count]
 
 
@@ -193,30 +197,30 @@ def _import_once() -> None:
     hypothesis.settings.load_profile("faults")
 
 
-def run(work: Path, rows, known: dict[str, str], again: bool) -> dict[str, dict]:
-    work.mkdir(parents=True, exist_ok=True)
+def run(work: Path, rows, known: dict[str, str], again: bool, part: int, parts: int) -> dict[str, dict]:
+    folder = work / f"part{part}"
+    folder.mkdir(parents=True, exist_ok=True)
     results = load(work)
     _import_once()
     bench, fine = None, set()
     for i, (family, file, fault) in enumerate(rows, 1):
         have = results.get(fault.name)
-        if fault.name in known or have and not (again and have["state"] == SURVIVED):
+        if i % parts != part % parts or fault.name in known or have and not (again and have["state"] == SURVIVED):
             continue
-        bench = bench or Bench(work)
-        if family.name not in fine:                      # the same tests pass on the twin as it is
-            first = run_tests(family.tests, work / "sound.log")
-            if first:
-                raise SystemExit(f"{first} fails without any fault: see {work / 'sound.log'}")
-            fine.add(family.name)
+        bench = bench or Bench(folder)
         start, units = time.monotonic(), family.units(file)
         state, by = NOT_COMPILING, ""
         try:
             if bench.seed(file, fault, units):
-                by = run_tests(family.tests, work / "fault.log", lambda: _as_faulty(bench, not units))
+                by = run_tests(family.tests, folder / "fault.log", lambda: _as_faulty(bench, not units))
                 state = KILLED if by else SURVIVED
+                if "::" in by and by not in fine:        # a test that kills passes on the twin as it is
+                    if run_tests((by,), folder / "sound.log"):
+                        raise SystemExit(f"{by} fails without any fault: see {folder / 'sound.log'}")
+                    fine.add(by)
         finally:
             bench.restore(file)
-            shutil.rmtree(work / "kernels", ignore_errors=True)
+            shutil.rmtree(folder / "kernels", ignore_errors=True)
         row = {"fault": fault.name, "family": family.name, "what": str(fault), "text": fault.text.strip(), "state": state, "by": by, "seconds": round(time.monotonic() - start, 1)}
         with open(work / "results.jsonl", "a") as out:
             out.write(json.dumps(row) + "\n")
@@ -255,14 +259,14 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=160, help="how many faults")
     parser.add_argument("--seed", type=int, default=1, help="another seed draws other faults")
     parser.add_argument("--only", default="", help="a file or a family")
+    parser.add_argument("--part", default="1/1", metavar="K/N", help="the K-th of N processes that share the sample")
     parser.add_argument("--again", action="store_true", help="try survivors once more")
     parser.add_argument("--list", action="store_true", help="show the faults and the results so far, run nothing")
     parser.add_argument("--work", type=Path, default=cache.default_root().parent / "ascend-c-workbook-faults", help="folder for builds and results")
     args = parser.parse_args()
     families, known = read_map()
     rows = sample(families, args.count, args.seed, args.only)
-    os.nice(10)
-    results = load(args.work) if args.list else run(args.work, rows, known, args.again)
+    results = load(args.work) if args.list else run(args.work, rows, known, args.again, *map(int, args.part.split("/")))
     if args.list:
         for family, _, fault in rows:
             print(f"{results.get(fault.name, {}).get('state', 'not run'):<17}{family.name:<15}{fault}")
