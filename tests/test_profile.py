@@ -103,6 +103,8 @@ def test_a_whole_application(tmp_path):
     table = str(found.table())
     assert "mul_custom" in table and "40.00" in table and "MTE2 90 %" in table
     assert hp.profile(folder / "op_summary_20250101.csv").runs[0].name == "add_custom"
+    lesson = hp.profile(tmp_path, origin="made up")
+    assert {r.origin for r in lesson.runs} == {"made up"} and "measured" not in str(lesson.table())
 
 
 # ---- simulator

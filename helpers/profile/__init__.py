@@ -6,7 +6,7 @@
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..chips import DEFAULT, chip as find_chip
@@ -52,11 +52,17 @@ class Profile:
         return f"{self.kind}: {count} launch{'' if count == 1 else 'es'} of {', '.join(dict.fromkeys(r.name for r in self.runs))}"
 
 
-def profile(path, *, chip=DEFAULT, kernel=None) -> Profile:
+def profile(path, *, chip=DEFAULT, kernel=None, origin: str = "") -> Profile:
     """Reads a folder of msprof, msprof op or its simulator (or one file of it).
 
     chip: the profile for peaks, as in hp.chip. kernel: the Kernel behind it, so that hot lines show its text.
+    origin: what to call numbers that no device measured; left out, the tool that writes such files.
     """
+    found = _read(path, chip, kernel)
+    return replace(found, runs=tuple(replace(run, origin=origin) for run in found.runs)) if origin else found
+
+
+def _read(path, chip, kernel) -> Profile:
     root, profile_chip = Path(path), find_chip(chip)
     source = getattr(kernel, "source", "")
     if not root.exists():

@@ -44,7 +44,7 @@ def files(e: Example, op: str, soc: str, tiling: dict[str, str], vendor: str) ->
         raise WorkbookError("An operator's kernel takes its inputs first, then its outputs, then numbers: " + ", ".join(v.name for v in sorted(e.values, key=_order)) + ".")
     description = [{"op": op, "input_desc": [_desc(v) for v in e.of(INPUT)], "output_desc": [_desc(v) for v in e.of(OUTPUT)]}]
     text: dict[str, str | bytes] = {
-        f"{snake}.json": json.dumps(description, indent=2) + "\n",
+        f"{snake}.json": _description(description[0]),
         f"op_host/{snake}_tiling.h": tiling_header(e, op),
         f"op_host/{snake}.cpp": op_host(e, op, soc, tiling),
         f"op_kernel/{snake}.cpp": op_kernel(e, op),
@@ -70,6 +70,12 @@ def _desc(v) -> dict:
     return {"name": v.name, "param_type": "required", "format": ["ND"], "type": [TYPES[v.dtype][0]]}
 
 
+def _description(op: dict) -> str:
+    """One tensor a line, so that the columns can be compared."""
+    groups = [f'    "{key}": [\n' + ",\n".join(f"      {json.dumps(entry)}" for entry in op[key]) + "\n    ]" for key in ("input_desc", "output_desc")]
+    return f'[\n  {{\n    "op": "{op["op"]}",\n' + ",\n".join(groups) + "\n  }\n]\n"
+
+
 def tiling_header(e: Example, op: str) -> str:
     rows = [f"    TILING_DATA_FIELD_DEF_ARR({t}, {shape[0]}, {name});" if shape else f"    TILING_DATA_FIELD_DEF({t}, {name});" for t, name, shape, _, _ in fields_of(e)]
     return (f"// What the host computes for one launch of {op} and the kernel reads with GET_TILING_DATA.\n#pragma once\n#include \"register/tilingdata_base.h\"\n\nnamespace optiling {{\n"
@@ -90,7 +96,7 @@ def op_host(e: Example, op: str, soc: str, tiling: dict[str, str]) -> str:
         else:
             given = tiling.get(name)
             number = value if isinstance(value, str) else e_field(e, name)
-            sets.append(f"    tiling.set_{name}({given if given is not None else number});" + ("" if given is not None else "   // of the example: compute it from the shapes"))
+            sets.append(f"    tiling.set_{name}({given if given is not None else number});" + ("" if given is not None else "   // of the example"))
     workspace = sum(v.nbytes for v in e.of(WORKSPACE))
     tensors = "".join(f'        this->{kind}("{v.name}").ParamType(REQUIRED).DataType({{ge::{TYPES[v.dtype][1]}}}).Format({{ge::FORMAT_ND}}).UnknownShapeFormat({{ge::FORMAT_ND}});\n'
                       for kind, group in (("Input", inputs), ("Output", outputs)) for v in group)

@@ -58,7 +58,7 @@ def pipe_shares(runs: dict, *, title: str = "", width=style.WIDTH) -> Picture:
     height = 1.5 + 0.2 * len(runs) * max(1, len(pipes))
     figure = new_figure(width, height)
     left = 0.4 + 0.08 * max((len(n) for n in runs), default=4)
-    ax = figure.add_axes((left / width, 0.55 / height, (width - left - 0.7) / width, (height - 1.35) / height))
+    ax = figure.add_axes((left / width, 0.55 / height, (width - left - 0.7) / width, (height - 1.23) / height))
     thick = 0.8 / max(1, len(pipes))
     for i, name in enumerate(runs):
         for k, pipe in enumerate(pipes):
