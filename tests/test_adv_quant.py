@@ -166,3 +166,13 @@ def test_types_at_compile_time():
     with pytest.raises(hp.CompileError) as e:
         hp.compile(kernel("int32_t", "float", "half", X, X, X, 64, ["AscendDequant(dst, src, scale, DequantParams{1, 64, 64});"]))
     assert "uint64_t scales" in str(e.value)
+
+
+def test_dequant_leaves_the_columns_behind_the_count_alone():
+    rng = np.random.default_rng(4)
+    m, n, count = 3, 24, 17
+    x, s = rng.integers(1, 3000, m * n).astype(np.int32), rng.uniform(0.5, 2, 64).astype(np.float32)
+    y = np.zeros(m * n * 4, np.uint8)
+    hp.compile(kernel("int32_t", "float", "float", x, s, s, m * n, [f"AscendDequant(dst, src, scale, tmp, DequantParams{{{m}, {n}, {count}}});"]))[1](x, s, s, y)
+    got = y.view(np.float32).reshape(m, n)
+    assert np.array_equal(got[:, :count], x.reshape(m, n)[:, :count].astype(np.float32) * s[:count]) and not got[:, count:].any()
