@@ -190,7 +190,7 @@ class Cache:
         for entry in entries:
             self._discard(entry["path"])
         (self.root / "pruned").unlink(missing_ok=True)
-        for part in ("tmp", "locks"):
+        for part in ("tmp", "locks", "plans"):             # plans of the launcher name kernels that are gone now
             shutil.rmtree(self.root / part, ignore_errors=True)
         return len(entries)
 

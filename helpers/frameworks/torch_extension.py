@@ -10,10 +10,12 @@ library asks the launcher of the twin; on Ascend it launches the kernel on the s
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from functools import lru_cache
 from pathlib import Path
 
-from ..build.cache import default_root, key
+from ..build.cache import Cache, key
 from ..errors import SetupError
 from . import launcher, ops as catalogue
 from .torch import autograd, signature_of
@@ -116,22 +118,34 @@ def missing() -> str:
     return f"torch.utils.cpp_extension needs {' and '.join(lacking)}" if lacking else ""
 
 
+# In a process of its own: cpp_extension loads what it has built, and from a folder that is going to be renamed.
+_BUILD = """
+import sys
+from torch.utils import cpp_extension
+name, source, folder, library, include = sys.argv[1:]
+cpp_extension.load(name=name, sources=[source], extra_cflags=["-O1", f"-I{include}"], build_directory=folder, is_python_module=False,
+                   extra_ldflags=[library, f"-Wl,-rpath,{library.rsplit('/', 1)[0]}"])
+"""
+
+
 @lru_cache(maxsize=None)
 def build(name: str):
     """The operator as a compiled extension. The first build takes a while; the library is kept for the next time."""
     import torch
-    from torch.utils import cpp_extension
     if why := missing():
         raise SetupError(f"The C++ extension of {name} was not built: {why}.")
-    library, plans = launcher.library(), launcher.folder_of(catalogue.find(name))
-    text = source(name, plans)
-    folder = default_root() / "torch_extensions" / f"{name}_{key('torch', text, str(library), torch.__version__)[:16]}"
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.cpp"
-    if not path.is_file() or path.read_text() != text:
-        path.write_text(text)
-    cpp_extension.load(name=f"workbook_{name}", sources=[str(path)], extra_cflags=["-O1", f"-I{launcher.HERE}"], build_directory=str(folder),
-                       extra_ldflags=[str(library), f"-Wl,-rpath,{library.parent}"], is_python_module=False, verbose=False)
+    launch, plans = launcher.library(), launcher.folder_of(catalogue.find(name))
+    text, stem = source(name, plans), f"workbook_{name}"
+
+    def make(scratch: Path) -> None:
+        (scratch / f"{name}.cpp").write_text(text)
+        done = subprocess.run([sys.executable, "-c", _BUILD, stem, str(scratch / f"{name}.cpp"), str(scratch), str(launch), str(launcher.HERE)],
+                              capture_output=True, text=True, timeout=600)
+        if done.returncode:
+            raise SetupError(f"The C++ extension of {name} did not compile.\n{(done.stdout + done.stderr)[-2000:]}")
+
+    full = key("torch", text, launcher.HEADER.read_text(), str(launch), torch.__version__, sys.version)
+    torch.ops.load_library(str(Cache().build(full, "torch", make, f"{name} for PyTorch") / f"{stem}.so"))
     if name in BACKWARD:                                  # gradients may stay in Python
         gradients, save = autograd(signature_of(catalogue.find(name), NAMESPACE), BACKWARD[name])
         torch.library.register_autograd(f"{NAMESPACE}::{name}", gradients, setup_context=save)
