@@ -82,7 +82,8 @@ _known_tiling = lru_cache(maxsize=64)(tiling)         # a shape is often launche
 def library(rows: int, length: int, itemsize: int, tile: int) -> dict:
     """What RmsNorm asks of the host: its workspace, and a tiling for a whole tile and for the last one."""
     dtype, padded = f"float{8 * itemsize}", -(-length * itemsize // 32) * 32 // itemsize
-    tmp = hp.host.tmp_size("RmsNorm", (1, tile, padded), dtype).max
+    room = UB - padded * itemsize * (4 * tile + 1)                 # what the queues and gamma leave
+    tmp = min(hp.host.tmp_size("RmsNorm", (1, tile, padded), dtype).max, room // 32 * 32)
     whole, last = (hp.host.tiling("RmsNorm", (1, n, padded), dtype, tmp, valid=length) for n in (tile, (rows - 1) % tile + 1))
     return dict(tmpBytes=tmp, whole=whole, last=last)
 

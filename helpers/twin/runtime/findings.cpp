@@ -161,8 +161,8 @@ struct EventPipes {
         }
     }
 };
-static const EventPipes& event_pipes() { static const EventPipes e; return e; }
-Pipe event_source(int e) { return event_pipes().from[e]; }
-Pipe event_target(int e) { return event_pipes().to[e]; }
+static const EventPipes event_pipes;
+Pipe event_source(int e) { return event_pipes.from[e]; }
+Pipe event_target(int e) { return event_pipes.to[e]; }
 
 }  // namespace twin

@@ -61,6 +61,7 @@ static std::string held_list(const Queue& q) {
 
 static int take_event(Queue& q, int event, const char* op, At at) {
     QueueState& s = queue_state();
+    if (s.slots.size() < 8) return alloc_event(event, at);    // each buffer holds one at most
     int held = 0;
     for (const Slot& b : s.slots) {
         const Queue& o = s.queues[b.queue];

@@ -24,9 +24,32 @@ struct Touch {
 
 enum : uint8_t { kDefined = 0, kNeverWritten = 1, kPadding = 2 };
 
+// A list that mostly has one entry, or none: that one needs no memory of its own.
+class Touches {
+  public:
+    Touch* begin() { return n_ == 1 ? &one_ : many_.data(); }
+    Touch* end() { return begin() + n_; }
+    const Touch* begin() const { return n_ == 1 ? &one_ : many_.data(); }
+    const Touch* end() const { return begin() + n_; }
+    bool empty() const { return n_ == 0; }
+    size_t size() const { return n_; }
+    void clear() { n_ = 0; many_.clear(); }
+    void push_back(const Touch& t) {
+        if (n_ == 0) one_ = t;
+        else if (n_ == 1) many_ = {one_, t};
+        else many_.push_back(t);
+        ++n_;
+    }
+
+  private:
+    size_t n_ = 0;
+    Touch one_;
+    std::vector<Touch> many_;
+};
+
 struct Cell {
     Touch write;
-    std::vector<Touch> reads;   // reads and DMA atomics since the last plain write, at most one per (core, pipe)
+    Touches reads;   // reads and DMA atomics since the last plain write, at most one per (core, pipe)
     uint8_t undef = kNeverWritten;
 };
 
