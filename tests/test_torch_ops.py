@@ -351,6 +351,19 @@ def test_an_output_may_be_filled_in_part(kernels):
     assert y.tolist() == [2.0] * 8 + [0.0] * 8
 
 
+def test_stores_by_raw_pointers_are_not_counted():
+    raw = """#include "kernel_operator.h"
+    extern "C" __global__ __aicore__ void copied(GM_ADDR x, GM_ADDR y) { for (int i = 0; i < 8; i++) ((__gm__ float*)y)[i] = ((__gm__ float*)x)[i]; }"""
+    kernel = hp.compile(raw)
+    for partial in (False, True):
+        op = workbook.custom({torch.float32: kernel}, out=lambda x: torch.empty_like(x), name="copied", partial=partial)
+        if partial:
+            assert op(torch.arange(8.0)).tolist() == list(range(8))
+        else:
+            with pytest.raises(hp.KernelError, match="partial=True for a kernel that .* stores by raw pointers"):
+                op(torch.arange(8.0))
+
+
 def test_an_output_that_is_an_input_is_refused(kernels):
     with pytest.raises(RuntimeError, match="must not also be an input|alias"):
         twice(kernels, out=lambda x: x, name="twice_alias")(torch.ones(8))

@@ -240,7 +240,8 @@ def _check_written(name: str, run, outputs) -> None:
         shapes = ", ".join(f"{_name(t.dtype)} {list(t.shape)}" for t in outputs)
         message = f"{name}: the kernel wrote {written:,} B, its outputs have {wanted:,} B ({shapes})."
         raise KernelError("The outputs are not complete.", [Finding("HOST_ARGUMENT", "error", None, message,
-                          "Let out return the shape and the type that the kernel writes; partial=True for a kernel that fills only a part.")])
+                          "Let out return the shape and the type that the kernel writes; partial=True for a kernel that fills only a part, or stores "
+                          "by raw pointers, which are not counted.")])
 
 
 def _name(dtype) -> str:
