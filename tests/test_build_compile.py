@@ -160,7 +160,6 @@ MISTAKES = {   # line: (code, words of the message, words of the hint)
     "Cast(d, a, CAST_NONE, n);": ("COMPILE", "CAST_NONE", "RoundMode::CAST_NONE"),
     "Cast(d, a, n);": ("COMPILE", "Cast", ""),
     "class P { void f() {} }; P w; w.f();": ("COMPILE", "private", "public:"),
-    "LoadData2DParams w;": ("COMPILE", "LoadData2DParams AscendC", "AscendC::LoadData2DParams"),
     "LoadImageToLocal(a, b, n);": ("UNSUPPORTED_API", "LoadImageToLocal cube", "LoadData"),
     "std::cout << 3;": ("UNSUPPORTED_API", "std::cout", "printf"),
     "int z = undefinedThing;": ("COMPILE", "undefinedThing not declared", ""),

@@ -195,6 +195,18 @@ def test_data_copy_from_l0c_and_its_registers():
     assert_finds("BAD_PARAMETER", text, a, b, c, says="SetFixpipeNz2ndFlag")
 
 
+def test_names_of_other_generations():
+    """Older and low-level spellings of the same calls, and registers without effect here."""
+    a, b, c, want = operands()
+    launch("""SetMMRowMajor(); SetMMColumnMajor(); SetMMLayoutTransform(false); SetFixPipeClipRelu(0); SetFixPipeAddr(cL0, 0); set_fpc(0);
+    LoadData2dParams l; l.repeatTimes = 4; l.srcStride = 1; LoadData(bL0, bL1, l); PipeBarrier<PIPE_MTE1>(); LoadData(bL0, bL1, LoadData2dParams{0, 1, 1, 0, 0, true, 0}); All();
+    for (int i = 0; i < 2; ++i) LoadData(bL0[i * 512], bL1[i * 256], LoadData2dParams{0, 2, 2, 0, 0, true, 0});
+    All();""" + MMAD + """FixpipeParamsM300 f; f.nSize = 16; f.mSize = 32; f.srcStride = 32; f.dstStride = 32; Fixpipe(cGm, cL0, f);
+    FixpipeParamsM310 g = f; Fixpipe(cGm[16], cL0[512], g); All();
+    set_nd_para(1 | 1ull << 16 | 1ull << 32); set_quant_pre(0); DataCopyCO12DstParams d{32, 32, 32, 32, QuantMode_t::NoQuant, 0, false, true}; DataCopy(cGm, cL0, d);""", a, b, c)
+    np.testing.assert_array_equal(c, want)
+
+
 def test_two_matrices_of_one_tile():
     a, b, c, want = operands()
     launch(MMAD + """FixpipeParamsV220 f; f.nSize = 16; f.mSize = 16; f.srcStride = 32; f.dstStride = 16; f.ndNum = 2; f.srcNdStride = 1; f.dstNdStride = 256;

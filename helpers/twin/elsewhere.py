@@ -48,6 +48,7 @@ _ROWS = (
     (OTHER_CHIPS, "is a number format of Ascend 950", "Atlas A2 computes in half, bfloat16_t, float and integers.",
      "float8_e4m3_t float8_e5m2_t float8_e8m0_t hifloat8_t fp8_e4m3fn_t fp8_e5m2_t fp8_e8m0_t fp4x2_e2m1_t fp4x2_e1m2_t complex32 complex64 DT_COMPLEX32", ""),
     (OTHER_CHIPS, "belongs to Ascend 950", "Use Fixpipe with FixpipeParamsV220.", "FixpipeParamsArch3510 FixpipeParamsC310 ReluMode", "ReluMode"),
+    (OTHER_CHIPS, "belongs to Ascend 950", "Use LoadData with LoadData3DParamsV2 and its own strides.", "LoadDataWithStride SetLoadDataRepeatWithStride LoadDataRepeatParamWithStride", ""),
     (OTHER_CHIPS, "belongs to Ascend 950", "Use Mmad with half, bfloat16_t, float or int8_t and LoadData with LoadData2DParams.", "LoadData2DMxParams MatrixMadType", "MatrixMadType"),
     (OTHER_CHIPS, "belongs to the tensor API of later chips", "Use LocalTensor and GlobalTensor with operator[], and DataCopy parameters for the strides.", "MakeTensor MakeMemPtr MakeFrameLayout MakeCoord Coord Slice", ""),
     (OTHER_CHIPS, "belongs to the first Ascend chips, whose vector and cube core are one", "Use Fixpipe for results of the cube unit, Mmad with a bias for added rows.", "BroadCastVecToMM Conv2D", ""),
