@@ -14,27 +14,28 @@ static bool has_memory(CoreKind k, Mem m) {
     return k == CoreKind::AIC ? m != Mem::UB : m == Mem::UB;
 }
 
+static void hand_back(Instance& i, bool clean) {
+    if (i.storage) (clean ? launch().clean_storage : launch().free_storage)[int(i.core.kind)].push_back(i.storage);
+    i.storage = nullptr;
+}
+
 // Memories whose last body the worker has done go to the next block.
 static void reclaim_memory() {
     for (auto& r : launch().retired)
-        if (r.instance->storage && worker_passed(r.mark)) {
-            launch().free_storage[int(r.instance->core.kind)].push_back(r.instance->storage);
-            r.instance->storage = nullptr;
-        }
+        if (r.instance->storage && worker_passed(r.mark)) hand_back(*r.instance, !r.instance->core.touched);
 }
 
-static void let_go(Instance& i) {
+static void let_go(Instance& i, bool clean = false) {
     i.core.queues.reset();
     i.core.board.reset();
     i.core.cube.reset();
-    if (i.storage) launch().free_storage[int(i.core.kind)].push_back(i.storage);
-    i.storage = nullptr;
+    hand_back(i, clean);
 }
 
 // When the worker is idle nothing needs the ended cores any more.
 void let_go_retired() {
     wait_for_bodies();
-    for (auto& r : launch().retired) let_go(*r.instance);
+    for (auto& r : launch().retired) let_go(*r.instance, !r.instance->core.touched);
     launch().retired.clear();
 }
 
@@ -50,16 +51,19 @@ template <class F> static void each_memory(uint8_t* storage, CoreKind kind, F f)
     }
 }
 
-constexpr int kUnwritten = 0xCD;               // what nobody wrote must not look like a result
-
 // Mappings of earlier launches: their pages are there already, and filled.
 static std::vector<LaunchState::Mapped>& spares() { static std::vector<LaunchState::Mapped> s; return s; }
 
 // Filling them here costs nobody time: the result of the launch has been delivered.
 void keep_memories() {
     constexpr size_t most = 128;
+    for (auto& r : launch().retired) hand_back(*r.instance, !r.instance->core.touched);
+    std::vector<uint8_t*> clean;
+    for (auto& pool : launch().clean_storage) { clean.insert(clean.end(), pool.begin(), pool.end()); pool.clear(); }
+    std::sort(clean.begin(), clean.end());
     for (auto& m : launch().mapped) {
         if (spares().size() >= most) { munmap(m.start, m.bytes); continue; }
+        if (std::binary_search(clean.begin(), clean.end(), static_cast<uint8_t*>(m.start))) { spares().push_back(m); continue; }
         each_memory(static_cast<uint8_t*>(m.start), m.kind, [](int, uint8_t* at, size_t n) { std::memset(at, kUnwritten, n); });
         spares().push_back(m);
     }
@@ -86,8 +90,11 @@ static void give_memory(Instance& i) {
     size_t total = guard;
     for (int m = 1; m < int(Mem::N); ++m) if (has_memory(kind, Mem(m))) total += page_up(launch().capacity[m]) + guard;
     constexpr size_t own = 48;                 // so many cores get memory of their own: it is filled already, but for the first launch
-    auto& pool = launch().free_storage[int(kind)];
-    void* p = spare_memory(total, kind);
+    auto &pool = launch().free_storage[int(kind)], &clean = launch().clean_storage[int(kind)];
+    void* p = nullptr;
+    if (!clean.empty()) { p = clean.back(); clean.pop_back(); }
+    const bool hot = p != nullptr;
+    if (!hot) p = spare_memory(total, kind);
     const bool filled = p != nullptr, again = !p && !pool.empty() && launch().mapped.size() >= own;
     if (again) {
         p = pool.back();
@@ -95,7 +102,7 @@ static void give_memory(Instance& i) {
     } else {
         if (!p) p = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED) fatal("OUT_OF_MEMORY", {}, "no memory for the on-chip memories of another block");
-        launch().mapped.push_back({p, total, kind});
+        if (!hot) launch().mapped.push_back({p, total, kind});
     }
     i.storage = static_cast<uint8_t*>(p);
     each_memory(i.storage, kind, [&](int m, uint8_t* at, size_t n) {

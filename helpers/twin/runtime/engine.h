@@ -114,6 +114,7 @@ struct Instr : InstrHead {
 void issue(Instr& in);
 
 // ===== The running core
+constexpr int kUnwritten = 0xCD;      // byte of local memory that nobody has written: must not look like a result
 struct MaskState { bool counter = false; uint64_t hi = ~0ull, lo = ~0ull; At set_at{}; At counter_at{}; };  // vector mask registers
 struct DmaState { uint8_t atomic_op = 0; DType atomic_type = DType::None; At atomic_at{}; bool pad_set = false; uint64_t pad_value = 0; };
 struct NumericState { bool saturate = false; bool cast_saturate = true; bool deq_set = false; float deq_scale = 1; int16_t deq_offset = 0; bool deq_sign = false; };
@@ -142,7 +143,13 @@ struct Core {
     std::shared_ptr<Scoreboard> board;
     std::shared_ptr<CubeState> cube;
     uint8_t* base[static_cast<int>(Mem::N)] = {};
-    uint8_t* at(Mem m, uint64_t addr) { wait_for_bodies(); return m == Mem::GM ? reinterpret_cast<uint8_t*>(addr) : base[static_cast<int>(m)] + addr; }
+    bool touched = false;           // the engine's thread has had a pointer to its memories: anything in them may have changed
+    uint8_t* at(Mem m, uint64_t addr) {
+        wait_for_bodies();
+        if (m == Mem::GM) return reinterpret_cast<uint8_t*>(addr);
+        if (!t_on_worker) touched = true;
+        return base[static_cast<int>(m)] + addr;
+    }
 };
 void as_running(Core& c, const std::function<void()>& f);   // f with c as the running core
 Core& core();                       // the core whose kernel code is running now

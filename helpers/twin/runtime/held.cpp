@@ -15,6 +15,7 @@ bool HeldLoads::span(Core& c, const Region& r, Span& s) {
 void HeldLoads::carry_out(size_t i) {
     Held h = std::move(held_[i]);
     held_.erase(held_.begin() + long(i));
+    note_written(*h.core, h.in);
     h.in.body(*h.core, h.in);
 }
 
@@ -22,8 +23,35 @@ void HeldLoads::flush() {
     while (!held_.empty()) carry_out(0);
 }
 
-void HeldLoads::drop(const Core& c) {
+void HeldLoads::leave(const Core& c) {
     held_.erase(std::remove_if(held_.begin(), held_.end(), [&](const Held& h) { return h.core == &c; }), held_.end());
+    for (const Written& w : written_)
+        if (w.core == &c) std::memset(reinterpret_cast<void*>(w.bytes.lo), kUnwritten, w.bytes.hi - w.bytes.lo);
+    written_.erase(std::remove_if(written_.begin(), written_.end(), [&](const Written& w) { return w.core == &c; }), written_.end());
+}
+
+void HeldLoads::forget_written() {
+    for (const Written& w : written_) w.core->touched = true;
+    written_.clear();
+}
+
+void HeldLoads::note_written(Core& c, const Instr& in) {
+    constexpr size_t most = 32;
+    auto one = [&](const Region& r) {
+        Span s;
+        if (r.mem == Mem::GM || !(r.rw & kWrite) || !span(c, r, s)) return;
+        for (Written& w : written_)
+            if (w.core == &c && s.lo <= w.bytes.hi && w.bytes.lo <= s.hi) {
+                w.bytes = {std::min(w.bytes.lo, s.lo), std::max(w.bytes.hi, s.hi)};
+                return;
+            }
+        written_.push_back({&c, s});
+        if (written_.size() <= most) return;
+        for (Written& w : written_) w.core->touched = true;   // too many places: let the next core's start fill everything
+        written_.clear();
+    };
+    for (int i = 0; i < in.nreg; ++i) one(in.reg[i]);
+    for (const Region& r : in.more) one(r);
 }
 
 void HeldLoads::run(Core& c, const Instr& in) {
@@ -74,6 +102,7 @@ void HeldLoads::run(Core& c, const Instr& in) {
             return;
         }
     }
+    note_written(c, in);
     in.body(c, in);
     for (auto& t : t_through) t = nullptr;
 }

@@ -132,7 +132,7 @@ struct LaunchState {
     std::set<int> literal_ids;                 // lines already looked at
     struct Retired { Instance* instance; uint64_t mark; };  // ended, but bodies of it may still run on the worker
     std::vector<Retired> retired;
-    std::vector<uint8_t*> free_storage[2];               // per core kind
+    std::vector<uint8_t*> free_storage[2], clean_storage[2];   // per core kind; clean: filled as at the start of a core
     struct Mapped { void* start; size_t bytes; CoreKind kind; };
     std::vector<Mapped> mapped;
     std::vector<char*> free_stacks;

@@ -68,7 +68,7 @@ struct Worker {
         Job& j = *ring[at % kJobs];
         if (!j.core) where.flush();
         else if (j.in.body) where.run(*j.core, j.in);
-        else where.drop(*j.core);
+        else where.leave(*j.core);
     }
     void run() {
         t_on_worker = true;
@@ -215,6 +215,7 @@ void worker_wait() {
     ++w->waits;
     w->wait();
     g_bodies_pending = false;
+    w->held.forget_written();
     w->blocks.clear();
     w->block_begin = w->tail.load();
     auto later = std::move(w->later);
