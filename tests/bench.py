@@ -166,6 +166,14 @@ def row_kernels() -> list[tuple[str, float, float]]:
     return rows
 
 
+def matmul() -> float:
+    """Milliseconds of the Matmul object on one core, a billion products."""
+    ladder = load("matmul", "ladder")
+    a, b, c = (np.ones((1024, 1024), t) for t in (np.float16, np.float16, np.float32))
+    kernel = ladder.compile(ladder.VERSIONS[4])
+    return median(lambda: ladder.launch(ladder.VERSIONS[4], a, b, c, kernel=kernel), 3)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--no-first-build", action="store_true")
@@ -180,6 +188,9 @@ def main() -> None:
         print(f"{what:44}{ms:10.1f} ms{ms / numpy_ms:8.2f} x numpy{memory / 2**20:8.0f} MB in the runner beyond the arrays")
     for name, ms, numpy_ms in row_kernels():
         print(f"{name:44}{ms:10.1f} ms{ms / numpy_ms:8.2f} x numpy ({numpy_ms:.1f} ms)")
+    print("\nMatmul objects, half: estimates beside published times; 1024 x 1024 x 1024 on the host")
+    print(published.table(published.measure(load("matmul", "cases").steps()), "Ascend910B1"))
+    print(f"{'matmul 1024^3 half, all checks':44}{matmul():10.1f} ms")
     print("\nAdd, 8192 x 8192 half: the estimate of each version beside its published time")
     print(published.table(published.measure(published.ladder_steps("add", timeout=300.0)), "Ascend910B1"))
 

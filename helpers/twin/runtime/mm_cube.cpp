@@ -107,7 +107,7 @@ static LocalRef bias_to_table(MmMachine& x, const MmObject& o, const MmTile& t, 
 
 // Which base steps of K one tile takes, package by package.
 static MmBlock package_block(const MmObject& o, const MmParams& p, bool a, const MmTile& t, int64_t step) {
-    const int64_t base = a ? o.t.baseM : o.t.baseN, many = a ? o.t.stepM : o.t.stepN, per = a ? o.t.stepKa : o.t.stepKb;
+    const int64_t base = a ? o.t.baseM : o.t.baseN, many = mm_width(o, a), per = mm_depth(o, a);
     const int64_t index = a ? t.mi : t.ni, all = a ? p.m : p.n;
     MmBlock b{};
     b.group = index / many * many;
@@ -140,7 +140,7 @@ static void compute(MmMachine& x, MmObject& o, const MmParams& p, const MmTile& 
         for (int w = 0; w < 2; ++w) {                       // the packages after these, while these are at work
             const bool a = w == 0;
             if (!pkg[w]) continue;
-            const int64_t per = a ? o.t.stepKa : o.t.stepKb;
+            const int64_t per = mm_depth(o, a);
             if (k != s.first && k % per) continue;
             const int64_t then = (k / per + 1) * per;
             if (then < s.last) mm_fetch(x, o, p, a, package_block(o, p, a, t, then), at);
@@ -164,7 +164,7 @@ static void compute(MmMachine& x, MmObject& o, const MmParams& p, const MmTile& 
         mm_to_l0(x, o, p, true, pkg[0] ? *pkg[0] : none, ba, l0a, at);
         mm_to_l0(x, o, p, false, pkg[1] ? *pkg[1] : none, bb, l0b, at);
         for (int w = 0; w < 2; ++w)                         // the last read of a package in this sweep
-            if (pkg[w] && (k + 1 == s.last || (k + 1) % (w ? o.t.stepKb : o.t.stepKa) == 0)) pkg[w]->free.raise(at);
+            if (pkg[w] && (k + 1 == s.last || (k + 1) % mm_depth(o, w == 0) == 0)) pkg[w]->free.raise(at);
         MmFlag& filled = x.l0_filled[x.fill++ % 2];
         filled.raise(at);
         filled.settle(at);
@@ -208,6 +208,7 @@ static void begin(MmMachine& x, MmRequest& r) {
             report(Severity::Warning, "BAD_PARAMETER", r.at, fmt("this Matmul object computes while another one (since %s) has not called End()", where(x.computing_at).c_str()), "call End() on the first object when its results are taken");
     }
     if (x.computing != uint32_t(o.id)) { x.computing = uint32_t(o.id); x.computing_at = r.at; }
+    if (x.stored && r.kind != MmRequest::Tile) { pipe_barrier(Pipe::FIX, r.at); x.stored = false; }   // it may store to the same place
     take_l1(x, o, r.at);
     tw_set_hf32(r.p.hf32, r.at);
     if (r.p.hf32) tw_set_hf32_away(r.p.hf32_away, r.at);
@@ -217,6 +218,7 @@ static void take_tile(MmMachine& x, MmObject& o, const MmParams& p, const MmTile
     MmFlag& done = x.c_done[x.c_slot];
     if (!own) { done.raise(at); done.settle(at); }
     mm_store(x, o, p, t, tile, to, at);
+    x.stored = true;
     if (!own) x.c_free[x.c_slot].raise(at);
 }
 

@@ -133,6 +133,9 @@ bool same(const MmPackage& s, const MmObject& o, const MmTensor& x, const MmBloc
 
 }  // namespace
 
+static bool hooked(const MmObject& o, bool a) { return (a ? o.setup.hooks.copy_a : o.setup.hooks.copy_b) != nullptr; }
+int64_t mm_depth(const MmObject& o, bool a) { return hooked(o, a) && !o.setup.packages ? 1 : a ? o.t.stepKa : o.t.stepKb; }
+int64_t mm_width(const MmObject& o, bool a) { return hooked(o, a) && !o.setup.packages ? 1 : a ? o.t.stepM : o.t.stepN; }
 int64_t mm_wide(const MmObject& o, const MmParams& p, bool a, int64_t size) {
     const int64_t square = plan_of(o, p, a).square;
     return square > 16 ? mm_up(size, square) : size;
@@ -161,7 +164,8 @@ static MmPackage& claim(MmMachine& x, MmObject& o, const MmParams& p, bool a, co
     oldest->rows = b.size;
     oldest->k0 = b.k0;
     oldest->kn = b.kn;
-    oldest->have.assign(size_t(o.setup.packages ? 1 : (b.kn + o.t.baseK - 1) / o.t.baseK), false);
+    oldest->whole = o.setup.packages || hooked(o, a) || t.where == MmTensor::Number || (a && mm_vector(o, p, b.size));
+    oldest->have.assign(size_t(oldest->whole ? 1 : (b.kn + o.t.baseK - 1) / o.t.baseK), false);
     oldest->used = ++x.clock;
     return *oldest;
 }
@@ -183,7 +187,7 @@ MmPackage& mm_need(MmMachine& x, MmObject& o, const MmParams& p, bool a, const M
     k.used = ++x.clock;
     if (!fresh) k.free.settle(at);                          // used again: the next sign comes after this use
     const LocalRef l1 = x.ref(Mem::L1, k.addr, (a ? x.a : x.b).bytes, uint8_t(a ? AscendC::TPosition::A1 : AscendC::TPosition::B1), at);
-    if (o.setup.packages && !k.have[0]) {
+    if (k.whole && !k.have[0]) {
         bring(o, p, a, k, l1, b.first, b.k0, b.kn, true, at);
         k.have[0] = true;
         k.filled.raise(at);
@@ -195,7 +199,7 @@ MmPackage& mm_need(MmMachine& x, MmObject& o, const MmParams& p, bool a, const M
 // Norm: the base block at K = k, when it is not there yet.
 static void need_block(MmMachine& x, MmObject& o, const MmParams& p, bool a, MmPackage& k, const MmBlock& b, At at) {
     const size_t i = size_t((b.k0 - k.k0) / o.t.baseK);
-    if (o.setup.packages || k.have[i]) return;
+    if (k.whole || k.have[i]) return;
     const LocalRef l1 = x.ref(Mem::L1, k.addr, (a ? x.a : x.b).bytes, uint8_t(a ? AscendC::TPosition::A1 : AscendC::TPosition::B1), at);
     bring(o, p, a, k, l1, k.group * (a ? o.t.baseM : o.t.baseN), b.k0, b.kn, b.k0 + b.kn == k.k0 + k.kn, at);
     k.have[i] = true;
@@ -347,9 +351,3 @@ void MmMachine::prepare(MmObject& o, At at) {
 }
 
 }  // namespace twin
-
-// Until the units that hold them are there: the linker takes theirs when it finds them.
-extern "C" {
-__attribute__((weak)) void tw_load_squares(const twin::LocalRef*, const twin::LocalRef*, twin::DType, const twin::LoadSquares*, twin::At at) { twin::fatal("UNSUPPORTED_API", at, "this transposing load is not modelled yet"); }
-__attribute__((weak)) void tw_load_3d(const twin::LocalRef*, const twin::LocalRef*, twin::DType, const twin::Load3D*, twin::At at) { twin::fatal("UNSUPPORTED_API", at, "this transposing load is not modelled yet"); }
-}

@@ -17,7 +17,8 @@ struct MmPackage {
     uint32_t object = 0, version = 0;        // whose, and of which SetTensor
     int64_t group = -1, step = -1;           // first base block along M or N, package along K
     int64_t rows = 0, k0 = 0, kn = 0;        // of the block in it
-    std::vector<bool> have;                  // Norm: base blocks along K that are there; MDL: one entry
+    bool whole = false;                      // comes at once; else block by block along K
+    std::vector<bool> have;                  // those blocks that are there; of a whole package the first says it
     uint32_t addr = 0;
     uint64_t used = 0;                       // when, for choosing the one to replace
     MmFlag filled, free;
@@ -38,6 +39,7 @@ struct MmMachine {
     MmFlag a_free[2], b_free[2], l0_filled[2], c_done[2], c_free[2];
     uint32_t fill = 0;
     uint64_t clock = 0;
+    bool stored = false;                     // since the last barrier of FIX
     int c_slot = 0;                          // of the open tile
     uint32_t open_object = 0;                // a tile that GetTensorC has not taken yet
     MmTile open_tile{};
@@ -50,6 +52,10 @@ struct MmMachine {
 };
 MmMachine& mm_machine();                     // of the running core
 void mm_machines_begin();
+
+// Base blocks of a package along K, and along M or N. Own copies bring one block at a time where L1 is filled block by block.
+int64_t mm_depth(const MmObject& o, bool a);
+int64_t mm_width(const MmObject& o, bool a);
 
 // ===== Loads (mm_load.cpp)
 struct MmBlock { int64_t first, size, group, k0, kn, step; };    // rows (columns) and K of a base block

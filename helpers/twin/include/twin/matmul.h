@@ -6,6 +6,11 @@
 #include "twin/matmul_config.h"
 #include "twin/tpipe.h"
 
+namespace twin {
+// A function was named as template argument. Compared as types: the compiler takes no address for certainly not null here.
+template <auto f> constexpr bool given() { return !std::is_same<std::integral_constant<decltype(f), f>, std::integral_constant<decltype(f), nullptr>>::value; }
+}  // namespace twin
+
 namespace AscendC {
 
 // ---- DataCopyOutParams
@@ -20,11 +25,11 @@ template <void (*DataCopyOut)(const __gm__ void*, const LocalTensor<int8_t>&, co
 struct MatmulCallBackFunc {
     static ::twin::MatmulHooks hooks_() {
         ::twin::MatmulHooks h;
-        if constexpr (DataCopyOut != nullptr)
+        if constexpr (::twin::given<DataCopyOut>())
             h.copy_out = [](const void* gm, const ::twin::LocalRef* tile, const void* p, uint64_t t, uint64_t d) { DataCopyOut(gm, LocalTensor<int8_t>(*tile), p, t, d); };
-        if constexpr (CopyA1 != nullptr)
+        if constexpr (::twin::given<CopyA1>())
             h.copy_a = [](const ::twin::LocalRef* to, const void* gm, int r, int c, int m, int k, uint64_t t, uint64_t d) { CopyA1(LocalTensor<int8_t>(*to), gm, r, c, m, k, t, d); };
-        if constexpr (CopyB1 != nullptr)
+        if constexpr (::twin::given<CopyB1>())
             h.copy_b = [](const ::twin::LocalRef* to, const void* gm, int r, int c, int k, int n, uint64_t t, uint64_t d) { CopyB1(LocalTensor<int8_t>(*to), gm, r, c, k, n, t, d); };
         return h;
     }
@@ -258,8 +263,9 @@ public:
         const auto t = to_(ub, enAtomic, enSequentialWrite);
         batch_(sync, t, {batchA, batchB, matrixStrideA, matrixStrideB, matrixStrideC, 0, enPartialSum}, false, at);
     }
-    // The cube-only form: SetBatchNum says how many.
-    void IterateBatch(const GlobalTensor<DstT>& gm, bool enPartialSum, uint8_t enAtomic, bool enSequentialWrite, const uint32_t matrixStrideA = 0, const uint32_t matrixStrideB = 0,
+    // The cube-only form: SetBatchNum says how many. A number in the second place belongs to the forms above.
+    template <class Flag, class = std::enable_if_t<std::is_same<Flag, bool>::value>>
+    void IterateBatch(const GlobalTensor<DstT>& gm, Flag enPartialSum, uint8_t enAtomic, bool enSequentialWrite, const uint32_t matrixStrideA = 0, const uint32_t matrixStrideB = 0,
                       const uint32_t matrixStrideC = 0, ::twin::At at = ::twin::At::here()) {
         const auto t = to_(gm, enAtomic, enSequentialWrite);
         batch_(true, t, {0, 0, matrixStrideA, matrixStrideB, matrixStrideC, 0, enPartialSum}, false, at);
