@@ -20,6 +20,7 @@ from .chips import DEFAULT, chip as find_chip
 from .errors import SEVERITIES, Finding, KernelError
 
 _OUTPUT_LIMIT = 1 << 20
+_SOURCES = (".asc", ".cpp", ".cc", ".cxx")
 FOUND = 3                # exit status of a program in which the twin found an error
 
 
@@ -68,13 +69,14 @@ def run_program(program, files=None, *, args=(), chip=DEFAULT, style: str = "aut
                 check: bool = True) -> ProgramRun:
     """Builds and runs a whole host program on the twin.
 
-    program: a Path, the text itself, a list of Paths, or {file name: text}.
+    program: a Path, the text itself, a list of Paths, or {file name: text}; an executable of helpers.cc runs as it is.
     files: what lies in its folder when it starts, {"input/x.bin": array or bytes or Path}.
     style: "npu" (<<<>>> and aclrt calls), "cpu" (ICPU_RUN_KF), "auto" takes what the text uses.
     check: raise KernelError when the twin found an error; False returns the run with its findings.
     """
     profile = find_chip(chip)
-    executable = build_program(program, chip=profile, style=style, include=include, defines=defines)
+    built = isinstance(program, os.PathLike) and Path(program).suffix not in _SOURCES and os.access(program, os.X_OK)
+    executable = Path(program).resolve() if built else build_program(program, chip=profile, style=style, include=include, defines=defines)
     with tempfile.TemporaryDirectory(prefix="program-") as folder:
         before = _lay_out(Path(folder), files or {})
         report = Path(folder) / ".twin-report.json"

@@ -12,6 +12,7 @@ import acl_programs as programs
 import helpers as hp
 from helpers import cc
 from helpers.build import program as builder
+from helpers.program import build_program
 
 ROOT = Path(__file__).resolve().parents[1]
 N = 16384
@@ -26,7 +27,7 @@ def data():
 @pytest.fixture(scope="module")
 def mistakes():
     text = programs.mistakes()
-    return text, {"main.asc": text}
+    return text, build_program({"main.asc": text})
 
 
 # ---- the three styles

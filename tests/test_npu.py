@@ -297,6 +297,14 @@ def test_version_of_the_toolkit(tmp_path, file, text, version):
     assert npu_probe.probe({"ASCEND_HOME_PATH": str(tmp_path), "PATH": "", "HOME": ""}, str(tmp_path)).version == version
 
 
+def test_a_kernel_for_another_family_of_chips_is_refused(machine, monkeypatch):
+    monkeypatch.setenv(npu_probe.SOC, "Ascend310P3")
+    with pytest.raises(hp.SetupError, match='compile with chip="Ascend310P3"'):
+        hp.compile(ADD, target="npu")
+    monkeypatch.setenv(npu_probe.SOC, "Ascend910X9")
+    assert "npu: Ascend910X9" in repr(hp.compile(ADD, target="npu"))
+
+
 def test_without_device_but_with_cann_the_missing_part_is_named(tree, monkeypatch):
     monkeypatch.setenv("ASCEND_HOME_PATH", str(tree / "cann"))
     monkeypatch.setattr(npu_probe, "DEVICE", (str(tree / "none/davinci[0-9]*"), str(tree / "none/davinci_manager")))

@@ -144,8 +144,24 @@ def _casts(source: str, result: str, *modes: str) -> Family:
     return Family(f"cast_{source}_{result}".replace("_t", ""), source, result, calls)
 
 
+_LIBRARY = ("Sin", "Cos", "Tan", "Tanh", "Sinh", "Cosh", "Asinh", "Erf", "Log", "Floor", "Ceil", "Round", "Trunc", "Sign", "Sigmoid")
+
 FAMILIES = (
     Family("float_math", "float", "float", _floating("float")),
+    Family("float_fused", "float", "float", _calls(
+        "float", "AddRelu <T> | AddRelu(d, a, b, N);", "SubRelu <T> | SubRelu(d, a, b, N);", "FusedMulAddRelu <T> | FusedMulAddRelu(d, a, b, N);",
+        "Select tensor and tensor <T> | LocalTensor<uint8_t> m = tmp.ReinterpretCast<uint8_t>(); Compare(m, a, b, CMPMODE::LT, N); PipeBarrier<PIPE_V>(); "
+        "Select(d, m, a, b, SELMODE::VSEL_TENSOR_TENSOR_MODE, N);",
+        "Select tensor and scalar <T> | LocalTensor<uint8_t> m = tmp.ReinterpretCast<uint8_t>(); Compare(m, a, b, CMPMODE::GE, N); PipeBarrier<PIPE_V>(); "
+        "Select(d, m, a, -1.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, N);",
+        "CompareScalar <T> | LocalTensor<uint8_t> m = d.ReinterpretCast<uint8_t>(); CompareScalar(m, a, 0.5f, CMPMODE::GT, N);")),
+    Family("float_library", "float", "float", _calls("float", *(f"{op} <T> | {op}(d, a, N);" for op in _LIBRARY)), "plain"),
+    Family("float_moves", "float", "float", _calls(
+        "float", "Gather <T> | LocalTensor<int32_t> i = tmp.ReinterpretCast<int32_t>(); CreateVecIndex(i, 0, N); PipeBarrier<PIPE_V>(); Muls(i, i, 4, N); PipeBarrier<PIPE_V>(); "
+                 "Gather(d, a, i.ReinterpretCast<uint32_t>(), 0, N);",
+        "CreateVecIndex int32_t | LocalTensor<int32_t> i = d.ReinterpretCast<int32_t>(); CreateVecIndex(i, 5, N);", "WholeReduceMin <T> | WholeReduceMin(d, a, 64, 4, 1, 1, 8);",
+        "BlockReduceMin <T> | BlockReduceMin(d, a, 4, 64, 1, 1, 8);", "RepeatReduceSum <T> | RepeatReduceSum(d, a, 4, 64, 0, 1, 1, 8);"), "ordered"),
+    Family("half_transpose", "half", "half", _calls("half", "Transpose <T> | Transpose(d, a);"), "ordered"),
     Family("half_math", "half", "half", _floating("half") + _calls("half", "half scalar product overflows | half s = (half)300 * (half)300; d.SetValue(0, s);")),
     Family("float_sums", "float", "float", _sums("float"), "plain"),
     Family("half_sums", "half", "half", _sums("half"), "plain"),

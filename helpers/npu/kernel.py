@@ -84,8 +84,8 @@ def _bytes_of(buffer: arguments.Buffer) -> np.ndarray:
 def make(host: Kernel, include, defines, folder: Path | None) -> NpuKernel:
     """The device kernel beside a host kernel that was built already."""
     toolkit = tools.find()
-    soc = tools.soc_of(toolkit, host.chip)
+    soc, profile = tools.soc_of(toolkit, host.chip)
     search = tuple(str(Path(p).resolve()) for p in ([folder] if folder else []) + list(include))
     source = Source(host.source, host.built.label, host.built.first_line, host.entry, search, tuple(sorted((defines or {}).items())))
-    library = build(source, toolkit, soc, int(host.chip.npu_arch))
+    library = build(source, toolkit, soc, int(profile.npu_arch))
     return NpuKernel(host.built, host.entry, host.chip, host.auto_sync, toolkit, library, soc)

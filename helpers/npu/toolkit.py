@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import npu_probe
+from ..chips import ChipError, chip as find_chip
 from ..errors import SetupError
 
 BISHENG, CMAKE = "bisheng", "cmake"
@@ -69,6 +70,15 @@ def require_cmake(toolkit: Toolkit) -> str:
     return program
 
 
-def soc_of(toolkit: Toolkit, chip) -> str:
-    """The SoC to build for: what the machine says, or the chip profile of the kernel."""
-    return toolkit.soc or chip.name
+def soc_of(toolkit: Toolkit, chip) -> tuple[str, object]:
+    """The SoC to build for, and its profile: what the machine says, else the chip of the kernel."""
+    if not toolkit.soc:
+        return chip.name, chip
+    try:
+        there = find_chip(toolkit.soc)
+    except ChipError:
+        return toolkit.soc, chip                   # no profile of this SoC: its family is taken to be the kernel's
+    if int(there.npu_arch) != int(chip.npu_arch):
+        raise SetupError(f"The kernel is for {chip.name} ({ARCH.get(int(chip.npu_arch), chip.npu_arch)}), and the device here is {toolkit.soc} "
+                         f"({ARCH.get(int(there.npu_arch), there.npu_arch)}): compile with chip=\"{there.name}\".")
+    return toolkit.soc, there
