@@ -118,3 +118,64 @@ extern "C" __global__ __aicore__ void k(GM_ADDR x, GM_ADDR y) {
 def scratch(body: str, t: str = "half", r: str = "float") -> str:
     """A kernel text with xGm and yGm around the body; the body declares its own tensors."""
     return SCRATCH % dict(t=t, r=r, body=body)
+
+
+# 1024 x 1024 x 1024 by base blocks of 128 x 256 x 64, four of them from one load into L1, all buffers double but L0C.
+TILED = """#include "kernel_operator.h"
+using namespace AscendC;
+constexpr int M = 1024, N = 1024, K = 1024, BM = 128, BN = 256, BK = 64, L1K = 256;
+extern "C" __global__ __aicore__ void tiled(GM_ADDR a, GM_ADDR b, GM_ADDR c) {
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+    GlobalTensor<half> aGm, bGm;
+    GlobalTensor<float> cGm;
+    aGm.SetGlobalBuffer((__gm__ half*)a, M * K);
+    bGm.SetGlobalBuffer((__gm__ half*)b, K * N);
+    cGm.SetGlobalBuffer((__gm__ float*)c, M * N);
+    TPipe pipe;
+    TQue<TPosition::A1, 2> a1;
+    TQue<TPosition::B1, 2> b1;
+    TQue<TPosition::A2, 2> a2;
+    TQue<TPosition::B2, 2> b2;
+    TQue<TPosition::CO1, 1> co1;
+    pipe.InitBuffer(a1, 2, BM * L1K * 2);
+    pipe.InitBuffer(b1, 2, L1K * BN * 2);
+    pipe.InitBuffer(a2, 2, BM * BK * 2);
+    pipe.InitBuffer(b2, 2, BK * BN * 2);
+    pipe.InitBuffer(co1, 1, BM * BN * 4);
+    for (int t = GetBlockIdx(); t < (M / BM) * (N / BN); t += GetBlockNum()) {
+        const int row = t / (N / BN) * BM, column = t % (N / BN) * BN;
+        LocalTensor<float> sum = co1.AllocTensor<float>();
+        for (int outer = 0; outer < K; outer += L1K) {
+            LocalTensor<half> aL1 = a1.AllocTensor<half>(), bL1 = b1.AllocTensor<half>();
+            DataCopy(aL1, aGm[row * K + outer], Nd2NzParams{1, BM, L1K, 0, K, BM, 1, 0});
+            DataCopy(bL1, bGm[outer * N + column], Nd2NzParams{1, L1K, BN, 0, N, L1K, 1, 0});
+            a1.EnQue(aL1);
+            b1.EnQue(bL1);
+            aL1 = a1.DeQue<half>();
+            bL1 = b1.DeQue<half>();
+            for (int k = 0; k < L1K; k += BK) {
+                LocalTensor<half> aL0 = a2.AllocTensor<half>(), bL0 = b2.AllocTensor<half>();
+                for (int i = 0; i < BM / 16; ++i) LoadData(aL0[i * BK * 16], aL1[k * BM + i * 256], LoadData2DParams{0, BK / 16, BM / 16, 0, 0, false, 0});
+                for (int q = 0; q < BK / 16; ++q) LoadData(bL0[q * BN * 16], bL1[(k / 16 + q) * 256], LoadData2DParams{0, BN / 16, L1K / 16, 0, 0, true, 0});
+                a2.EnQue(aL0);
+                b2.EnQue(bL0);
+                aL0 = a2.DeQue<half>();
+                bL0 = b2.DeQue<half>();
+                MmadParams p;
+                p.m = BM, p.n = BN, p.k = BK, p.cmatrixInitVal = outer + k == 0;
+                Mmad(sum, aL0, bL0, p);
+                a2.FreeTensor(aL0);
+                b2.FreeTensor(bL0);
+            }
+            a1.FreeTensor(aL1);
+            b1.FreeTensor(bL1);
+        }
+        co1.EnQue(sum);
+        sum = co1.DeQue<float>();
+        FixpipeParamsV220 f;
+        f.nSize = BN, f.mSize = BM, f.srcStride = BM, f.dstStride = N;
+        Fixpipe(cGm[row * N + column], sum, f);
+        co1.FreeTensor(sum);
+    }
+}
+"""

@@ -5,7 +5,7 @@ import pytest
 
 import helpers as hp
 from cube_kernels import HEAD, WIDTH
-from kernel_text import assert_finds
+from kernel_text import assert_clean, assert_finds
 
 DUMP = HEAD + """
 extern "C" __global__ __aicore__ void k(GM_ADDR x, GM_ADDR y, uint32_t rows, uint32_t cols, uint32_t all) {
@@ -84,3 +84,49 @@ def test_a_column_pitch_below_the_rows_overlaps():
     text = DUMP % dict(t="half")
     bad = text.replace("Up(rows, 16), 1, 0});", "8, 1, 0});  // HERE")
     assert_finds("OVERLAP", bad, np.zeros((18, 20), np.float16), np.zeros(1024, np.float16), np.uint32(18), np.uint32(20), np.uint32(1024), says="AlignUp(nValue, 16) = 32")
+
+
+def test_a_padded_row_in_l1():
+    text = HEAD + """
+extern "C" __global__ __aicore__ void k(GM_ADDR x, GM_ADDR y) {
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+    InitSocState();
+    GlobalTensor<half> xGm, yGm;
+    xGm.SetGlobalBuffer((__gm__ half*)x);
+    yGm.SetGlobalBuffer((__gm__ half*)y);
+    LocalTensor<half> l1(TPosition::A1, 0, 64);
+    DataCopyPad(l1, xGm, DataCopyExtParams{2, 20, 4, 0, 0}, DataCopyPadExtParams<half>{true, 0, 6, half(9)});
+    All();
+    DataCopy(yGm, l1, 32);
+    All();
+}
+"""
+    x, y = np.arange(24).astype(np.float16), np.zeros(32, np.float16)
+    assert_clean(text, x, y)
+    np.testing.assert_array_equal(y.reshape(2, 16), [[*range(10), *[9] * 6], [*range(12, 22), *[9] * 6]])
+
+
+def test_the_inference_chip_has_a_cube_and_no_fixpipe():
+    text = HEAD + """
+extern "C" __global__ __aicore__ void k(GM_ADDR x, GM_ADDR y) {
+    InitSocState();
+    GlobalTensor<half> xGm;
+    GlobalTensor<float> yGm;
+    xGm.SetGlobalBuffer((__gm__ half*)x);
+    yGm.SetGlobalBuffer((__gm__ float*)y);
+    LocalTensor<half> l1(TPosition::A1, 0, 256), a(TPosition::A2, 0, 256), b(TPosition::B2, 0, 256);
+    LocalTensor<float> c(TPosition::CO1, 0, 256);
+    DataCopy(l1, xGm, 256);
+    All();
+    LoadData(a, l1, LoadData2DParams{0, 1, 1, 0, 0, false, 0});
+    LoadData(b, l1, LoadData2DParams{0, 1, 1, 0, 0, true, 0});
+    All();
+    MmadParams p;
+    p.m = 16, p.n = 16, p.k = 16;
+    Mmad(c, a, b, p);
+    All();
+    FixpipeParamsV220 f(16, 16, 16, 16, false);
+    Fixpipe(yGm, c, f);  // HERE
+}
+"""
+    assert_finds("UNSUPPORTED_API", text, np.ones(256, np.float16), np.zeros(256, np.float32), chip="Ascend310P3", says="no fixpipe")
