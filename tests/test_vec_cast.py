@@ -218,3 +218,30 @@ def test_castdeq_fills_one_half_of_each_block():
         compiled(entry(body % half, "GM_ADDR x, GM_ADDR z"))[1](x, z)
         got = z.reshape(16, 2, 16)
         assert (got[:, place] == want).all() and (got[:, 1 - place] == 7).all()
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_castdeq_with_a_set_of_numbers_for_every_lane_of_a_block(signed):
+    """Lane j of a block has scale, offset and sign of its own; the tensor that holds them need not be filled before."""
+    rng = np.random.default_rng(7)
+    x, z = rng.integers(-3000, 3000, 256).astype(I16), np.full(512, 7, I8 if signed else U8)
+    scale = (np.arange(1, 17) / 32).astype(F32)
+    offset = np.arange(-8, 8) * 3
+    body = f"""
+    LocalTensor<int16_t> a = In<int16_t>(pipe, ba, x, 256, 512);
+    LocalTensor<{'' if signed else 'u'}int8_t> d = In<{'' if signed else 'u'}int8_t>(pipe, bd, z, 512, 512);
+    TBuf<TPosition::VECCALC> table;
+    pipe.InitBuffer(table, 128);
+    float scale[16]; int16_t offset[16]; bool sign[16];
+    for (int i = 0; i < 16; ++i) {{ scale[i] = (i + 1) / 32.0f; offset[i] = (i - 8) * 3; sign[i] = {str(signed).lower()}; }}
+    PipeBarrier<PIPE_ALL>();
+    SetDeqScale(table.Get<uint64_t>(), VdeqInfo(scale, offset, sign));
+    SetFlag<HardEvent::S_V>(EVENT_ID0); WaitFlag<HardEvent::S_V>(EVENT_ID0);
+    CastDeq<{'' if signed else 'u'}int8_t, int16_t, true, false>(d, a, 256);
+    Out(z, d, 512);
+"""
+    run = compiled(entry(body, "GM_ADDR x, GM_ADDR z"))[1](x, z)
+    lo, hi = (-128, 127) if signed else (0, 255)
+    want = np.clip(np.rint(x.reshape(16, 16).astype(F32) * scale + offset.astype(F32)), lo, hi).astype(z.dtype)
+    got = z.reshape(16, 2, 16)
+    assert (got[:, 0] == want).all() and (got[:, 1] == 7).all() and not [f for f in run.findings if f.severity != "note"]

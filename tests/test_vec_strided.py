@@ -202,3 +202,11 @@ def test_undefined_lanes_stay_undefined_and_others_do_not():
         strided(text % start, x, y.copy(), z)
     with hp.expect_error("UNINITIALISED_READ"):
         strided(text % 8, x, y, z)
+
+
+def test_shift_right_rounds_only_when_asked():
+    x, y, z = arrays(I32, 13)
+    for call in ("ShiftRight(d, a, 5, 64, 1, {1, 1, 8, 8});", "mask[0] = ~0ull; ShiftRight(d, a, 5, mask, 1, {1, 1, 8, 8});"):
+        z[:] = 0
+        strided(f"    {call}", x, y, z)
+        assert_same(z[:64], x[:64] >> 5, "plain shift")
