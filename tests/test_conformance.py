@@ -62,6 +62,10 @@ def test_what_the_open_points_say_of_the_twin_is_so(twin):
     assert (z[5:8] == x[0]).all() and (z[13:16] == x[8]).all()
     x, _, z = result(twin, "atomic add int32_t overflows")
     assert x[2] == 2**31 - 1 and z[2] == -2**31
+    x, y, z = result(twin, "Mmad half with NaN behind k")
+    np.testing.assert_array_equal(z.reshape(16, 16), x.reshape(16, 16)[:, :9].astype(np.float64) @ y.reshape(16, 16)[:, :9].T.astype(np.float64))
+    x, y, z = result(twin, "Mmad half")
+    np.testing.assert_allclose(z.reshape(16, 16), x.reshape(16, 16).astype(np.float64) @ y.reshape(16, 16).T.astype(np.float64), rtol=1e-4, atol=1e-3)
     x, y, z = result(twin, "MulAddDst half")
     with np.errstate(all="ignore"):
         expected = x * y + np.float16(1)
@@ -111,7 +115,7 @@ def test_differences_are_described_and_points_settled(twin):
     text = markdown(found, "Ascend910B3")
     assert "Device: Ascend910B3." in text and "2 differs" in text and "1 failed" in text and "| Abs float |" in text and "| 0.50 |" in text
     assert "the twin is wrong: Cast float to int32_t CAST_RINT" in text and "a probe failed: Ln float" in text
-    assert "| DataCopyPad without padding values: what stands" in text and "settled: the twin agrees" in text and "no probe yet: Mmad with k = 17" in text
+    assert "| DataCopyPad without padding values: what stands" in text and "settled: the twin agrees" in text and "no probe yet: Mmad with zero matrices" in text
 
 
 def test_nan_with_other_bits_is_a_difference():

@@ -26,12 +26,13 @@ class Family:
     source: str            # C++ type of a and b
     result: str            # of d
     calls: tuple[Call, ...]
-    data: str = "special"  # "special": edge values; "plain": no NaN, no infinity; "ordered": all different
+    data: str = "special"  # "special": edge values; "plain": no NaN, no infinity; "ordered": all different; "tail": 16 x 16, NaN from column 9 on
+    cube: bool = False     # 16 x 16 matrices on a cube core: d = a times the transpose of b
 
     @property
     def text(self) -> str:
         cases = "".join(f"        case {i}: {{ {c.statement} }} break;\n" for i, c in enumerate(self.calls))
-        return _TEXT.replace("NAME", self.name).replace("SRC", self.source).replace("DST", self.result).replace("CASES", cases)
+        return (_CUBE if self.cube else _TEXT).replace("NAME", self.name).replace("SRC", self.source).replace("DST", self.result).replace("CASES", cases)
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """a, b, and what z holds before."""
@@ -79,6 +80,56 @@ CASES        default: break;
 '''
 
 
+# One fractal of half: 16 x 16 lies in L1 and L0 as in GM.
+_CUBE = '''#include "kernel_operator.h"
+using namespace AscendC;
+
+extern "C" __global__ __aicore__ void NAME(GM_ADDR x, GM_ADDR y, GM_ADDR z, int32_t call)
+{
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+    TPipe pipe;
+    TBuf<TPosition::A1> bufA1;
+    TBuf<TPosition::B1> bufB1;
+    TBuf<TPosition::A2> bufA2;
+    TBuf<TPosition::B2> bufB2;
+    TBuf<TPosition::CO1> bufC;
+    pipe.InitBuffer(bufA1, 512);
+    pipe.InitBuffer(bufB1, 512);
+    pipe.InitBuffer(bufA2, 512);
+    pipe.InitBuffer(bufB2, 512);
+    pipe.InitBuffer(bufC, 1024);
+    GlobalTensor<SRC> xGm, yGm;
+    GlobalTensor<DST> zGm;
+    xGm.SetGlobalBuffer((__gm__ SRC*)x, 256);
+    yGm.SetGlobalBuffer((__gm__ SRC*)y, 256);
+    zGm.SetGlobalBuffer((__gm__ DST*)z, 256);
+    LocalTensor<SRC> a1 = bufA1.Get<SRC>(), b1 = bufB1.Get<SRC>(), a = bufA2.Get<SRC>(), b = bufB2.Get<SRC>();
+    LocalTensor<DST> d = bufC.Get<DST>();
+    DataCopy(a1, xGm, 256);
+    DataCopy(b1, yGm, 256);
+    PipeBarrier<PIPE_ALL>();
+    LoadData(a, a1, LoadData2DParams{0, 1, 1, 0, 0, false, 0});
+    LoadData(b, b1, LoadData2DParams{0, 1, 1, 0, 0, false, 0});
+    PipeBarrier<PIPE_ALL>();
+    MmadParams p;
+    p.m = 16;
+    p.n = 16;
+    p.k = 16;
+    switch (call) {
+CASES        default: break;
+    }
+    PipeBarrier<PIPE_ALL>();
+    FixpipeParamsV220 f;
+    f.nSize = 16;
+    f.mSize = 16;
+    f.srcStride = 16;
+    f.dstStride = 16;
+    Fixpipe(zGm, d, f);
+    PipeBarrier<PIPE_ALL>();
+}
+'''
+
+
 def values(ctype: str, kind: str, seed: int) -> np.ndarray:
     """The same numbers on every machine: edge values first, then random ones of many magnitudes."""
     dtype = _BITS[ctype]
@@ -96,6 +147,10 @@ def values(ctype: str, kind: str, seed: int) -> np.ndarray:
         with np.errstate(over="ignore"):
             edges = np.array(edges, np.float64).astype(dtype)
         out[:len(edges)] = edges if seed == 1 else edges[::-1]
+    elif kind == "tail":
+        out = np.ldexp(rng.integers(-64, 65, (16, 16)), -5).astype(dtype)
+        out[:, 9:] = np.nan
+        out = out.ravel()
     elif kind == "ordered":
         out = rng.permutation(np.arange(N, dtype=np.float64) / 4 - 20).astype(dtype)
     return out
@@ -189,4 +244,8 @@ FAMILIES = (
     Family("int32_copies", "int32_t", "int32_t", _calls(
         "int32_t", "atomic add int32_t overflows | SetAtomicAdd<int32_t>(); DataCopy(zGm, a, N); PipeBarrier<PIPE_ALL>(); SetAtomicNone(); DataCopy(d, zGm, N);",
         "atomic max int32_t | SetAtomicMax<int32_t>(); DataCopy(zGm, a, N); PipeBarrier<PIPE_ALL>(); SetAtomicNone(); DataCopy(d, zGm, N);")),
+    Family("half_cube", "half", "float", _calls(
+        "half", "Mmad half | Mmad(d, a, b, p);",
+        "Mmad half accumulates | Mmad(d, a, b, p); PipeBarrier<PIPE_ALL>(); p.cmatrixInitVal = false; Mmad(d, a, b, p);"), "plain", cube=True),
+    Family("half_cube_tail", "half", "float", _calls("half", "Mmad half with NaN behind k | p.k = 9; Mmad(d, a, b, p);"), "tail", cube=True),
 )
