@@ -31,7 +31,8 @@ def tensors(name: str, dtype: str, seed: int = 0) -> list:
         return ms.Tensor(values.astype(np.float32)).astype(getattr(ms, dtype))
     shapes = {"rms_norm": [(2, 3, 1023), (1023,)], "add_rms_norm": [(3, 100), (3, 100), (100,)], "layer_norm": [(2, 3, 100), (100,), (100,)],
               "rms_norm_grad": [(3, 100), (3, 100), (100,)], "rope": [(5, 4, 64), (5, 32), (5, 32)], "masked_softmax": [(6, 33)],
-              "attention": [(1, 4, 9, 64), (1, 2, 9, 64), (1, 2, 9, 64)], "fused_mha": [(1, 17, 128)] + 4 * [(128, 128)]}
+              "attention": [(1, 4, 9, 64), (1, 2, 9, 64), (1, 2, 9, 64)], "fused_mha": [(1, 17, 128)] + 4 * [(128, 128)],
+              "matmul": [(2, 3, 33), (33, 40)]}
     made = [some(*s) for s in shapes.get(name, [(7, 33)] * len(catalogue.find(name).inputs))]
     return made + [ms.Tensor((random.random((6, 33)) < 0.3).astype(np.uint8))] if name == "masked_softmax" else made
 
@@ -59,7 +60,7 @@ def own_mha(x, *weights):
 
 
 OWN = {
-    "attention": own_attention, "fused_mha": own_mha,
+    "attention": own_attention, "fused_mha": own_mha, "matmul": ms.ops.matmul,
     "add": lambda x, y: x + y, "copy": lambda x: x * 1, "mul": lambda a, b: a * b, "sinh": ms.ops.sinh, "silu": ms.ops.silu,
     "gelu": lambda x: ms.ops.gelu(x, approximate="tanh"), "softmax": lambda x: ms.ops.softmax(x, -1), "swiglu": lambda g, u: ms.ops.silu(g) * u,
     "masked_softmax": lambda x, mask: ms.ops.softmax(ms.ops.masked_fill(x, mask.astype(ms.bool_), -3e4), -1), "rope": own_rope,
@@ -87,7 +88,7 @@ def test_every_kernel_is_an_operator(name, dtype):
     for run in (mine, compiled):
         for got, right in zip(wide(run(*given)), expected, strict=True):
             np.testing.assert_allclose(got, right, **TOLERANCE[dtype])
-    if name in ("rms_norm_grad", "attention", "fused_mha"):
+    if name in ("rms_norm_grad", "attention", "fused_mha", "matmul"):
         return                                         # a gradient itself; no kernel computes that of attention
 
     def loss(f):

@@ -202,6 +202,16 @@ def _attention_shapes(q, k, v) -> Shapes:
     return (tuple(q),)
 
 
+def _matmul_shapes(a, b) -> Shapes:
+    if len(a) < 2 or len(b) != 2 or a[-1] != b[0] or 0 in b:
+        raise ValueError(f"matmul: a ends with rows and K, b has K rows; here {tuple(a)}, {tuple(b)}.")
+    return ((*a[:-1], b[1]),)
+
+
+def _call_matmul(ladder, kernel, inputs, outputs):
+    return ladder.launch(kernel.version, _rows(inputs[0]), inputs[1], _rows(outputs[0]), kernel=kernel)
+
+
 def _call_attention(ladder, kernel, inputs, outputs, causal, scale):
     return ladder.launch(kernel.version, *inputs, *outputs, causal=causal, scale=scale or None, kernel=kernel)
 
@@ -262,6 +272,8 @@ CATALOGUE = {op.name: op for op in (
     Op("gelu", "GELU, tanh form", "gelu", ("x",), ("y",), _same, _plain, _numbered(-1), _gelu),
     Op("layer_norm", "layer norm of the last dimension", "layer_norm", ("x", "gamma", "beta"), ("y",),
        lambda x, gamma, beta: (_last("layer_norm", x, gamma, beta),), _by_rows, _numbered(-1), _layer_norm, attrs={"eps": 1e-5}),
+    Op("matmul", "a b, added up and returned in float32", "matmul", ("a", "b"), ("c",), _matmul_shapes, _call_matmul, _numbered(-1), lambda a, b: a @ b,
+       dtypes=(*FLOATS, "bfloat16"), fixed={"c": "float32"}),
     Op("rms_norm", "RMS norm of the last dimension", inputs=("x", "gamma"), outputs=("y",), version=_fitting(4, "LONG"), reference=_rms_norm,
        shapes=lambda x, gamma: (_last("rms_norm", x, gamma),), **_ROWS_AND_WEIGHT),
     Op("add_rms_norm", "RMS norm of x + residual, and the sum", inputs=("x", "residual", "gamma"), outputs=("y", "sum"), version=_numbered(5),
