@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import helpers as hp
+from cube_kernels import TILED
 from helpers import channel
 from helpers.build import compiler
 from helpers.course import load, published
@@ -174,6 +175,35 @@ def matmul() -> float:
     return median(lambda: ladder.launch(ladder.VERSIONS[4], a, b, c, kernel=kernel), 3)
 
 
+def attention() -> list[tuple[str, float, int]]:
+    """Forward passes of attention with all checks: milliseconds, warm."""
+    ladder = load("attention", "ladder")
+    rows = []
+    for name, shape, times in (("attention v5, 2 heads, S 256, dim 64", (1, 2, 256, 64), 15), ("attention v5, 8 heads, S 2048, dim 128", (1, 8, 2048, 128), 3)):
+        random = np.random.default_rng(0)
+        q, k, v = (random.standard_normal(shape).astype(np.float16) for _ in range(3))
+        o, kernel = np.empty_like(q), ladder.compile(ladder.VERSIONS[4])
+        ladder.launch(ladder.VERSIONS[4], q, k, v, o, kernel=kernel)
+        assert np.abs(o - ladder.oracle(q, k, v)).max() < 1e-3
+        rows.append((name, median(lambda: ladder.launch(ladder.VERSIONS[4], q, k, v, o, kernel=kernel), times), 40 if times > 3 else 6000))
+    channel.stop_waiting_runner()
+    return rows
+
+
+def product() -> tuple[float, float, float]:
+    """1024 x 1024 x 1024 of half on the cube pipes, all checks; NumPy's product of doubles, the arithmetic the inner products are done
+    in; relative error against double."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal((1024, 1024)).astype(np.float16) for _ in range(2))
+    c, exact = np.zeros((1024, 1024), np.float32), a.astype(float) @ b.astype(float)
+    kernel, wide, tall = hp.compile(TILED), a.astype(float), b.astype(float)
+    kernel[24](a, b, c)
+    error = np.abs(c - exact).max() / np.abs(exact).max()
+    pairs = [(median(lambda: kernel[24](a, b, c), 3), median(lambda: wide @ tall, 3)) for _ in range(5)]
+    channel.stop_waiting_runner()
+    return statistics.median(p[0] for p in pairs), statistics.median(p[1] for p in pairs), error
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--no-first-build", action="store_true")
@@ -191,8 +221,15 @@ def main() -> None:
     print("\nMatmul objects, half: estimates beside published times; 1024 x 1024 x 1024 on the host")
     print(published.table(published.measure(load("matmul", "cases").steps()), "Ascend910B1"))
     print(f"{'matmul 1024^3 half, all checks':44}{matmul():10.1f} ms")
+    for name, ms, limit in attention():
+        print(f"{name:44}{ms:10.1f} ms, wanted: at most {limit:,} ms on 2 quiet cores")
+    ms, numpy_ms, error = product()
+    print(f"{'matmul 1024^3 half, all checks':44}{ms:10.1f} ms{2 * 1024**3 / ms / 1e6:8.1f} GFLOP/s; the limit, numpy in double: {2 * 1024**3 / numpy_ms / 1e6:.1f} GFLOP/s ({numpy_ms:.1f} ms); error {error:.1e}")
     print("\nAdd, 8192 x 8192 half: the estimate of each version beside its published time")
     print(published.table(published.measure(published.ladder_steps("add", timeout=300.0)), "Ascend910B1"))
+    tuning = load("attention", "tuning")
+    print(f"\nAttention, 8 heads, S 2048, dim 128: the estimate of each step beside {tuning.SOURCE}")
+    print(published.table(published.measure(tuning.steps(timeout=300.0)), "Ascend910B1"))
 
 
 if __name__ == "__main__":
