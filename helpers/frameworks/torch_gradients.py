@@ -96,6 +96,15 @@ def _add_rms_norm(ctx, grad, grad_sum):
     return both, both.clone(), dgamma.to(gamma.dtype)
 
 
+def _matmul(ctx, grad):
+    """Two products of float32, by the same kernel."""
+    a, b, _ = ctx.saved_tensors
+    matmul, wide = workbook.op("matmul"), grad.float()
+    da = matmul(wide, b.float().t().contiguous())
+    db = matmul(a.float().reshape(-1, a.shape[-1]).t().contiguous(), wide.reshape(-1, b.shape[1]))
+    return da.to(a.dtype), db.to(b.dtype)
+
+
 def _attention(ctx, grad):
     """From the probabilities, which are computed again; heads of q that share a head of k and v add up."""
     q, k, v, _ = ctx.saved_tensors
@@ -115,5 +124,5 @@ def _attention(ctx, grad):
     return (slope @ key).to(q.dtype), shared(slope.transpose(-1, -2) @ query), shared(p.transpose(-1, -2) @ d)
 
 
-BACKWARD = {"attention": _attention, "add": _add, "copy": _copy, "mul": _mul, "silu": _silu, "swiglu": _swiglu, "rope": _rope, "softmax": _softmax, "masked_softmax": _softmax,
+BACKWARD = {"attention": _attention, "matmul": _matmul, "add": _add, "copy": _copy, "mul": _mul, "silu": _silu, "swiglu": _swiglu, "rope": _rope, "softmax": _softmax, "masked_softmax": _softmax,
             "sinh": _sinh, "gelu": _gelu, "layer_norm": _layer_norm, "rms_norm": _rms_norm, "add_rms_norm": _add_rms_norm}
