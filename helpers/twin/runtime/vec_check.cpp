@@ -1,5 +1,6 @@
 // What a vector call may not do: alignment, strides, overlap of its operands, and what bank conflicts cost.
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "hooks.h"
@@ -102,6 +103,9 @@ static void check_overlap(const VecCall& c, const VecPlan& p, int i) {
         if (d.lo == s.lo && p.size[0] == p.size[i]) return;
         for (int o = 0; o <= p.sources; ++o) { q.blk[o] = 1; q.rep[o] = int32_t(p.lanes * p.size[o] / kBlock); }
         q.repeats = uint32_t((p.total + p.lanes - 1) / p.lanes);
+    } else if (d.lo == s.lo && p.size[0] == p.size[i] && p.blk[0] == p.blk[i] && p.rep[0] == p.rep[i] && p.blk[0] >= 1) {
+        const int32_t blocks = int32_t((n * p.size[0] + kBlock - 1) / kBlock);
+        if (p.repeats == 1 || p.rep[0] > (blocks - 1) * p.blk[0]) return;      // in place, and no repeat meets another
     }
     std::vector<int32_t> written(capacity(Mem::UB) / kBlock + 1, 0);           // row -> 1 + last repeat that wrote it
     const int64_t rows = int64_t(written.size());
@@ -151,38 +155,67 @@ bool vec_check_operands(const VecCall& c, const VecPlan& p, const VecExtent& e) 
 }
 
 // ===== Banks: 16 groups of 32-byte rows; blocks of one repeat in one group take one cycle each
-float vec_slope(const VecPlan& p, float s1, int& worst_group) {
-    const uint32_t n = p.contiguous || !p.first ? p.lanes : std::min(p.first, p.lanes);
-    int32_t rep[3], blk[3], count[3];
-    bool shifts_alike = true;
-    for (int i = 0; i <= p.sources; ++i) {
-        blk[i] = p.contiguous ? 1 : p.blk[i];
-        rep[i] = p.contiguous ? int32_t(p.lanes * p.size[i] / kBlock) : p.rep[i];
-        count[i] = int32_t((n * p.size[i] + kBlock - 1) / kBlock);
-        if ((rep[i] - rep[0]) % 16) shifts_alike = false;
-    }
-    const uint32_t looked = shifts_alike ? 1 : std::min<uint32_t>(p.repeats ? p.repeats : 1, 16);
+namespace {
+
+// What the answer depends on, and nothing else: loops over rows and cores ask the same again and again.
+struct BankKey {
+    uint32_t at[3] = {}, n = 0, looked = 0;
+    int32_t rep[3] = {}, blk[3] = {};
+    uint32_t kinds = 0;                                        // element sizes, number of sources, whether dst is read
+    bool operator==(const BankKey& o) const { return !std::memcmp(this, &o, sizeof o); }
+};
+struct BankAnswer { float cycles = 0; int group = -1; };
+
+BankAnswer conflicts(const BankKey& k, const VecPlan& p) {
+    BankAnswer a;
+    int32_t count[3];
+    for (int i = 0; i <= p.sources; ++i) count[i] = int32_t((k.n * p.size[i] + kBlock - 1) / kBlock);
     float sum = 0;
-    for (uint32_t r = 0; r < looked; ++r) {
+    for (uint32_t r = 0; r < k.looked; ++r) {
         int32_t seen[16][24];
         int reads[16] = {}, writes[16] = {};
         int most = 1;
         for (int i = p.reads_dst ? 0 : 1; i <= p.sources; ++i)
             for (int32_t b = 0; b < count[i]; ++b) {
-                const int32_t row = int32_t(p.at[i] / kBlock) + int32_t(r) * rep[i] + b * blk[i], g = row & 15;
+                const int32_t row = int32_t(k.at[i] / kBlock) + int32_t(r) * k.rep[i] + b * k.blk[i], g = row & 15;
                 bool known = false;
-                for (int k = 0; k < reads[g]; ++k) known |= seen[g][k] == row;
+                for (int j = 0; j < reads[g]; ++j) known |= seen[g][j] == row;
                 if (known) continue;
                 seen[g][reads[g]++] = row;
-                if (reads[g] > most) { most = reads[g]; worst_group = g; }
+                if (reads[g] > most) { most = reads[g]; a.group = g; }
             }
         for (int32_t b = 0; b < count[0]; ++b) {
-            const int32_t g = (int32_t(p.at[0] / kBlock) + int32_t(r) * rep[0] + b * blk[0]) & 15;
-            if (++writes[g] > most) { most = writes[g]; worst_group = g; }
+            const int32_t g = (int32_t(k.at[0] / kBlock) + int32_t(r) * k.rep[0] + b * k.blk[0]) & 15;
+            if (++writes[g] > most) { most = writes[g]; a.group = g; }
         }
         sum += float(most);
     }
-    return std::max(s1, sum / float(looked));
+    a.cycles = sum / float(k.looked);
+    return a;
+}
+
+}  // namespace
+
+float vec_slope(const VecPlan& p, float s1, int& worst_group) {
+    BankKey k;
+    k.n = p.contiguous || !p.first ? p.lanes : std::min(p.first, p.lanes);
+    k.kinds = p.sources << 1 | uint32_t(p.reads_dst);
+    bool shifts_alike = true;
+    for (int i = 0; i <= p.sources; ++i) {
+        k.at[i] = p.at[i];
+        k.blk[i] = p.contiguous ? 1 : p.blk[i];
+        k.rep[i] = p.contiguous ? int32_t(p.lanes * p.size[i] / kBlock) : p.rep[i];
+        k.kinds |= uint32_t(p.size[i]) << (8 * (i + 1));
+        if ((k.rep[i] - k.rep[0]) % 16) shifts_alike = false;
+    }
+    k.looked = shifts_alike ? 1 : std::min<uint32_t>(p.repeats ? p.repeats : 1, 16);
+    static thread_local struct { BankKey key; BankAnswer answer; } known[512];
+    uint64_t hash = k.n;
+    for (int i = 0; i < 3; ++i) hash = (hash ^ (uint64_t(k.at[i]) << 20 ^ uint64_t(uint32_t(k.rep[i])) << 8 ^ uint32_t(k.blk[i]))) * 0x9e3779b97f4a7c15ull;
+    auto& e = known[hash >> 55];
+    if (!(e.key == k)) e = {k, conflicts(k, p)};
+    if (e.answer.group >= 0) worst_group = e.answer.group;
+    return std::max(s1, e.answer.cycles);
 }
 
 // Some calls use the last 8 KB of UB themselves; a tensor that is held there would be overwritten.
