@@ -140,3 +140,16 @@ def test_findings_are_the_same_every_time():
         seen.add((f[0].message, f[0].block, f[0].count, r.cycles))
         np.testing.assert_array_equal(np.flatnonzero(np.isinf(z)), [3 * 8192 + 5, 200 * 8192 + 7, N - 1])
     assert len(seen) == 1, seen
+
+
+@pytest.mark.parametrize("compute", ["Add(z, x, y, 8192);", "Add(z, x, y, 8192); z.SetValue(0, 1.0f);", "Add(z, x, y, 8192); ((__ubuf__ float*)z.GetPhyAddr())[4096] = 1.0f;"],
+                         ids=["second thread", "scalar unit", "raw pointer"])
+def test_memory_that_an_earlier_block_used_is_as_unwritten_as_before(compute):
+    """The first tile of each block stores what nobody wrote; the blocks before it have written just there."""
+    source = text("if (i != GetBlockIdx() * 8192) {" + compute + "}")
+    x = y = np.ones(N, np.float32)
+    for _ in range(2):                                        # the second launch finds memories of the first
+        z = np.zeros_like(x)
+        run(source, x, y, z, N, blocks=100, checks="off")
+        first, rest = z[: 100 * 8192], z[100 * 8192 :]
+        assert (first.view(np.uint8) == 0xCD).all() and np.isin(rest, (1, 2)).all()
