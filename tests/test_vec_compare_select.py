@@ -196,3 +196,21 @@ def test_the_register_in_counter_mode(count):
     run((call,), 0, x, y, bits, z, count)
     got = np.unpackbits(bits, bitorder="little")
     assert np.array_equal(got[:count], x[:count] < y[:count]) and not got[count:].any()
+
+
+def test_the_mask_of_select_is_read_too():
+    """Bits that are still on their way from GM are a race."""
+    body = """
+    TBuf<TPosition::VECCALC> f;
+    pipe.InitBuffer(f, 32);
+    LocalTensor<uint8_t> m = f.Get<uint8_t>();
+    GlobalTensor<uint8_t> bits;
+    bits.SetGlobalBuffer((__gm__ uint8_t*)y);
+    DataCopy(m, bits, 32);
+    %s
+    Select(d, m, a, b, SELMODE::VSEL_TENSOR_TENSOR_MODE, 128);
+"""
+    x, y, z = (np.ones(128, F32) for _ in range(3))
+    with hp.expect_error("MISSING_SYNC"):
+        strided(body % "", x, y, z)
+    strided(body % "PipeBarrier<PIPE_ALL>();", x, y, z)
