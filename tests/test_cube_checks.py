@@ -119,34 +119,49 @@ def test_a_k_tail_with_holes():
     np.testing.assert_array_equal(c, a[:, :30].astype(np.float32) @ b[:30].astype(np.float32))
 
 
-@pytest.mark.parametrize("code, body, says", [
-    ("UB_OVERFLOW", "LocalTensor<half> big(TPosition::A2, 0, 40000);  // HERE", "A2"),
-    ("OUT_OF_BOUNDS", "LoadData(aL0[3840], aL1, LoadData2DParams{0, 2, 1, 0, 0, false, 0});  // HERE", "dst"),
-    ("OUT_OF_BOUNDS", "LoadData(aL0, aL1, LoadData2DParams{15, 2, 1, 0, 0, false, 0});  // HERE", "src"),
-    ("OUT_OF_BOUNDS", "p.m = 160; Mmad(cL0, aL0, bL0, p);  // HERE", "A takes 160 x 32 half"),
-    ("UB_OVERFLOW", "LocalTensor<float> all(TPosition::CO1, 0, 32768); LocalTensor<half> x(TPosition::A2, 0, 32768); p.m = 256; p.n = 144; p.k = 16; Mmad(all, x, bL0, p);  // HERE", "147456 B of L0C, only 131072 exist"),
-    ("MISALIGNED", "LoadData(aL0[16], aL1, LoadData2DParams{0, 1, 1, 0, 0, false, 0});  // HERE", "0x20 of L0A, which is not a multiple of 512"),
-    ("MISALIGNED", "Mmad(cL0[16], aL0, bL0, p);  // HERE", "1024"),
-    ("WRONG_POSITION", "Mmad(cL0, aL0, aL0, p);  // HERE", "filter must be in L0B (TPosition::B2), and this tensor is in L0A (TPosition::A2)"),
-    ("WRONG_POSITION", "LoadData(aL0, bL0, LoadData2DParams{0, 1, 1, 0, 0, false, 0});  // HERE", "src must be in L1"),
-    ("BAD_PARAMETER", "LoadData(aL0, aL1, LoadData2DParams{0, 300, 1, 0, 0, false, 0});  // HERE", "repeatTimes=300 is outside 0..255; the device would use 44"),
-    ("BAD_PARAMETER", "LoadData(aL0.ReinterpretCast<int8_t>(), aL1.ReinterpretCast<int8_t>(), LoadData2DParams{0, 1, 1, 0, 0, true, 0});  // HERE", "LoadDataWithTranspose"),
-    ("BAD_PARAMETER", "p.m = 5000; Mmad(cL0, aL0, bL0, p);  // HERE", "m=5000"),
-    ("BAD_PARAMETER", "p.unitFlag = 1; Mmad(cL0, aL0, bL0, p);  // HERE", "unitFlag=1"),
-    ("BAD_PARAMETER", "MmadParams q(70000, 32, 32, false, 0, false, false, false); Mmad(cL0, aL0, bL0, q);  // HERE", "the device would use 4464"),
-    ("UNINITIALISED_READ", "p.cmatrixInitVal = false; Mmad(cL0, aL0, bL0, p);  // HERE", "cmatrixInitVal = true for the first step"),
-    ("UNINITIALISED_READ", "Mmad(cL0, aL0[1024], bL0, p);  // HERE", "A is not loaded"),
-    ("UNINITIALISED_READ", "p.cmatrixInitVal = false; p.cmatrixSource = true; Mmad(cL0, aL0, bL0, p);  // HERE", "bias table"),
-    ("OVERLAP", "LoadDataWithTranspose(bL0.ReinterpretCast<int8_t>(), bL1.ReinterpretCast<int8_t>(), LoadData2dTransposeParams{0, 2, 1, 0, 0});  // HERE", "dstGap is at least 1"),
-    ("UB_OVERFLOW", "LocalTensor<float> t(TPosition::C2, 512, 128); DataCopy(t, aL1.ReinterpretCast<float>(), 256);  // HERE", "bias table"),
-    ("BAD_PARAMETER", "SetLoadDataBoundary(100);  // HERE", "1024"),
-    ("BAD_PARAMETER", "LoadData3DParamsV2<half> w; w.l1H = 1; w.l1W = 32; w.channelSize = 30; w.kExtension = 16; w.mExtension = 16; LoadData(aL0, aL1, w);  // HERE", "channelSize = 32"),
-    ("OUT_OF_BOUNDS", "LoadData3DParamsV2<half> w; w.l1H = 1; w.l1W = 32; w.channelSize = 32; w.kExtension = 48; w.mExtension = 16; LoadData(aL0, aL1, w);  // HERE", "kStartPt + kExtension"),
-    ("UNSUPPORTED_API", "LoadData(aL0, aL1, LoadData2DParamsV2{0, 0, 1, 1, 1, 1, false, 0});  // HERE", "LoadData2DParamsV2"),
-])
-def test_one_wrong_thing(code, body, says):
-    a, b, c = operands(32)
-    assert_finds(code, small(body), a, b, c, says=says)
+WRONG = [
+    ("UB_OVERFLOW", "LocalTensor<half> big(TPosition::A2, 0, 40000);", "A2"),
+    ("OUT_OF_BOUNDS", "LoadData(aL0[3840], aL1, LoadData2DParams{0, 2, 1, 0, 0, false, 0});", "dst"),
+    ("OUT_OF_BOUNDS", "LoadData(aL0, aL1, LoadData2DParams{15, 2, 1, 0, 0, false, 0});", "src"),
+    ("OUT_OF_BOUNDS", "p.m = 160; Mmad(cL0, aL0, bL0, p);", "A takes 160 x 32 half"),
+    ("UB_OVERFLOW", "LocalTensor<float> all(TPosition::CO1, 0, 32768); LocalTensor<half> x(TPosition::A2, 0, 32768); p.m = 256; p.n = 144; p.k = 16; Mmad(all, x, bL0, p);", "147456 B of L0C, only 131072 exist"),
+    ("MISALIGNED", "LoadData(aL0[16], aL1, LoadData2DParams{0, 1, 1, 0, 0, false, 0});", "0x20 of L0A, which is not a multiple of 512"),
+    ("MISALIGNED", "Mmad(cL0[16], aL0, bL0, p);", "1024"),
+    ("WRONG_POSITION", "Mmad(cL0, aL0, aL0, p);", "filter must be in L0B (TPosition::B2), and this tensor is in L0A (TPosition::A2)"),
+    ("WRONG_POSITION", "LoadData(aL0, bL0, LoadData2DParams{0, 1, 1, 0, 0, false, 0});", "src must be in L1"),
+    ("BAD_PARAMETER", "LoadData(aL0, aL1, LoadData2DParams{0, 300, 1, 0, 0, false, 0});", "repeatTimes=300 is outside 0..255; the device would use 44"),
+    ("BAD_PARAMETER", "LoadData(aL0.ReinterpretCast<int8_t>(), aL1.ReinterpretCast<int8_t>(), LoadData2DParams{0, 1, 1, 0, 0, true, 0});", "LoadDataWithTranspose"),
+    ("BAD_PARAMETER", "p.m = 5000; Mmad(cL0, aL0, bL0, p);", "m=5000"),
+    ("BAD_PARAMETER", "p.unitFlag = 1; Mmad(cL0, aL0, bL0, p);", "unitFlag=1"),
+    ("BAD_PARAMETER", "MmadParams q(70000, 32, 32, false, 0, false, false, false); Mmad(cL0, aL0, bL0, q);", "the device would use 4464"),
+    ("UNINITIALISED_READ", "p.cmatrixInitVal = false; Mmad(cL0, aL0, bL0, p);", "cmatrixInitVal = true for the first step"),
+    ("UNINITIALISED_READ", "Mmad(cL0, aL0[1024], bL0, p);", "A is not loaded"),
+    ("UNINITIALISED_READ", "p.cmatrixInitVal = false; p.cmatrixSource = true; Mmad(cL0, aL0, bL0, p);", "bias table"),
+    ("OVERLAP", "LoadDataWithTranspose(bL0.ReinterpretCast<int8_t>(), bL1.ReinterpretCast<int8_t>(), LoadData2dTransposeParams{0, 2, 1, 0, 0});", "dstGap is at least 1"),
+    ("UB_OVERFLOW", "LocalTensor<float> t(TPosition::C2, 512, 128); DataCopy(t, aL1.ReinterpretCast<float>(), 256);", "bias table"),
+    ("BAD_PARAMETER", "SetLoadDataBoundary(100);", "1024"),
+    ("BAD_PARAMETER", "LoadData3DParamsV2<half> w; w.l1H = 1; w.l1W = 32; w.channelSize = 30; w.kExtension = 16; w.mExtension = 16; LoadData(aL0, aL1, w);", "channelSize = 32"),
+    ("OUT_OF_BOUNDS", "LoadData3DParamsV2<half> w; w.l1H = 1; w.l1W = 32; w.channelSize = 32; w.kExtension = 48; w.mExtension = 16; LoadData(aL0, aL1, w);", "kStartPt + kExtension"),
+    ("UNSUPPORTED_API", "LoadData(aL0, aL1, LoadData2DParamsV2{0, 0, 1, 1, 1, 1, false, 0});", "LoadData2DParamsV2"),
+]
+
+
+@pytest.fixture(scope="module")
+def wrong():
+    """One kernel with every mistake, chosen by number."""
+    cases = "\n".join(f"    if (which == {i}) {{ {body} }}  // CASE {i} ;" for i, (_, body, _) in enumerate(WRONG))
+    text = small(cases).replace("GM_ADDR c) {", "GM_ADDR c, int which) {")
+    return hp.compile(text), text
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)), ids=[f"{code}-{says[:24]}" for code, _, says in WRONG])
+def test_one_wrong_thing(wrong, number):
+    kernel, text = wrong
+    code, _, says = WRONG[number]
+    with pytest.raises(hp.KernelError) as e:
+        kernel[1](*operands(32), number)
+    found = [f for f in e.value.findings if f.code == code and f.line == line_of(text, f"CASE {number} ;")]
+    assert found and says in found[0].message + " " + found[0].hint, [(f.code, f.line, f.message, f.hint) for f in e.value.findings]
 
 
 @pytest.mark.parametrize("text, says", [
@@ -266,4 +281,18 @@ def test_one_row_is_a_plain_vector():
     body = """LoadData(aL0, aGm, LoadData2DParams{0, 1, 1, 0, 0, false, 0}); All();
     p.m = 1; p.k = 32; Mmad(cL0, aL0, bL0, p); All(); FixpipeParamsV220 g(32, 1, 16, 32, false); Fixpipe(cGm, cL0, g);"""
     assert_clean(small(body), a, b, c)
+    np.testing.assert_array_equal(c[0], a[0].astype(np.float32) @ b.astype(np.float32))
+
+
+def test_one_row_laid_out_in_fractals():
+    """The trap of a decoder: m = 1 with A from Nd2NzParams."""
+    a, b, c = operands(32)
+    body = """DataCopy(aL1[2048], aGm, Nd2NzParams{1, 1, 32, 0, 32, 16, 1, 0}); All();
+    LoadData(aL0, aL1[2048], LoadData2DParams{0, 2, 1, 0, 0, false, 0}); All();
+    p.m = %s; Mmad(cL0, aL0, bL0, p);  // HERE
+    All(); FixpipeParamsV220 g(32, 1, 16, 32, false); Fixpipe(cGm, cL0, g);"""
+    assert_finds("BAD_PARAMETER", small(body % "1"), a, b, c, says="pass m=16")
+    assert_finds("UNINITIALISED_READ", small(body % "16"), a, b, c, says="rows 1..15")       # the other rows were never loaded, and count
+    zeroed = small(body % "16").replace("DataCopy(aL1[2048]", "Fill(aL1[2048], {1, 32, 0, half(0)}); All(); DataCopy(aL1[2048]")
+    assert_clean(zeroed, a, b, c)
     np.testing.assert_array_equal(c[0], a[0].astype(np.float32) @ b.astype(np.float32))

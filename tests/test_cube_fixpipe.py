@@ -260,10 +260,7 @@ def test_scales_in_the_fixpipe_buffer():
     np.testing.assert_array_equal(c[32:], (a * 0.5).astype(np.float16))
 
 
-FIX = "FixpipeParamsV220 f; f.nSize = 32; f.mSize = 32; f.srcStride = 32; f.dstStride = 32; %s Fixpipe(%s, cL0, f);  // HERE"
-
-
-@pytest.mark.parametrize("code, change, dst, says", [
+WRONG = [
     ("UNSUPPORTED_TYPE", "", "hGm", "quantPre must be F322F16"),
     ("UNSUPPORTED_TYPE", "", "back", "F322F16"),
     ("UNSUPPORTED_TYPE", "f.quantPre = QuantMode_t::REQ8;", "hGm", "F322F16"),
@@ -273,14 +270,35 @@ FIX = "FixpipeParamsV220 f; f.nSize = 32; f.mSize = 32; f.srcStride = 32; f.dstS
     ("BAD_PARAMETER", "f.unitFlag = 1;", "cGm", "2 (keep the flag) or 3"),
     ("BAD_PARAMETER", "f.isChannelSplit = true;", "cGm", "NZ"),
     ("GM_OUT_OF_BOUNDS", "f.dstStride = 40;", "cGm", "dst"),
-    ("UNINITIALISED_READ", "f.nSize = 16; f.srcStride = 64; f.mSize = 64; f.dstStride = 16;", "cGm", "never written by an Mmad"),
-])
-def test_mistakes_in_the_parameters(code, change, dst, says):
+]
+
+
+@pytest.fixture(scope="module")
+def wrong():
+    """One kernel with every mistake, chosen by number."""
+    call = "f.nSize = 32; f.mSize = 32; f.srcStride = 32; f.dstStride = 32; {change} Fixpipe({dst}, cL0, f);"
+    cases = "\n".join(f"    if (which == {i}) {{ {call.format(change=change, dst=dst)} }}  // CASE {i} ;" for i, (_, change, dst, _) in enumerate(WRONG))
+    text = (STEPS % (MMAD + "FixpipeParamsV220 f;\n" + cases)).replace("GM_ADDR c) {", "GM_ADDR c, int which) {")
+    return {half: hp.compile(text, defines={"HALF_OUT": int(half)}) for half in (False, True)}, text
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)), ids=[f"{code}-{says[:24]}" for code, _, _, says in WRONG])
+def test_mistakes_in_the_parameters(wrong, number):
+    kernels, text = wrong
+    code, _, dst, says = WRONG[number]
     a, b, c, _ = operands()
-    body = MMAD if "UNINIT" not in code else "p.m = 16; p.n = 16; " + MMAD
-    if dst == "back":
-        change += " All();"
-    assert_finds(code, STEPS % (body + "\n" + FIX % (change, dst)), a, b, c.astype(np.float16) if dst == "hGm" else c, says=says, defines={"HALF_OUT": int(dst == "hGm")})
+    half = dst == "hGm"
+    with pytest.raises(hp.KernelError) as e:
+        kernels[half][1](a, b, c.astype(np.float16) if half else c, number)
+    line = next(i for i, row in enumerate(text.splitlines(), 1) if f"// CASE {number} ;" in row)
+    found = [f for f in e.value.findings if f.code == code and f.line == line]
+    assert found and says in found[0].message + " " + found[0].hint, [(f.code, f.line, f.message) for f in e.value.findings]
+
+
+def test_more_rows_than_there_are():
+    a, b, c, _ = operands()
+    text = STEPS % ("p.m = 16; p.n = 16; " + MMAD + "\n FixpipeParamsV220 f(16, 32, 32, 16, false); Fixpipe(cGm, cL0, f);  // HERE")
+    assert_finds("UNINITIALISED_READ", text, a, b, c, says="256 of the 32 x 16 elements it takes from L0C were never written by an Mmad")
 
 
 def test_a_missing_scale_and_a_wrong_sign():

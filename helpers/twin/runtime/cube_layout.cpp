@@ -92,8 +92,18 @@ bool trace(Core& c, Mem mem, uint64_t addr, uint32_t lines, uint32_t deep, Grid&
 
 }  // namespace
 
+// With m == 1 the unit reads A as a plain vector; a matrix that DataCopy has laid out in fractals is none beyond the first 32 bytes.
+static void check_vector(Core& c, const Instr& in, const MmadShape& s) {
+    Grid g;
+    if (s.k <= s.width || !trace(c, Mem::L0A, s.a, 1, 1, g)) return;
+    report(Severity::Error, "BAD_PARAMETER", in.at,
+           fmt("Mmad with m=1 reads A as %d elements in a row, and A was laid out in fractals of 16 rows (%s): only the first %d belong to its row", s.k, where(g.matrix->at).c_str(), s.width),
+           "pass m=16 and use the first row of the result, or load the row as a plain vector: DataCopy without Nd2NzParams, then LoadData");
+}
+
 void layout_check(Core& c, const Instr& in, const MmadShape& s) {
-    if (s.vector || ++c.cube->layouts_checked[in.at.line] > 16) return;   // the first ones tell
+    if (++c.cube->layouts_checked[in.at.line] > 16) return;               // the first ones tell
+    if (s.vector) { check_vector(c, in, s); return; }
     const uint32_t deep = uint32_t(s.k_fractals);
     for (const bool b : {false, true}) {
         Grid g;
