@@ -53,7 +53,7 @@ def build(text: str, *, label: str, first_line: int = 1, name: str | None = None
     kernel = Kernel(built, _pick(built, name), profile, auto_sync)
     if where == "npu":
         from .npu.kernel import make
-        return make(kernel, include, defines, folder)
+        return make(kernel, include, defines, folder, only_if_it_can=target == "auto")
     return kernel
 
 

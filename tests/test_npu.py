@@ -240,6 +240,7 @@ def test_tiling_macros_of_operator_projects_are_refused(machine):
     with pytest.raises(hp.CompileError, match="operator project") as caught:
         hp.compile(text, target="npu")
     assert caught.value.codes == ["UNSUPPORTED_API"] and caught.value.findings[0].line == 5
+    assert hp.compile(text, target="auto").target == "host"       # auto takes what works
 
 
 # ---- route, version, SoC

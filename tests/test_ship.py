@@ -63,7 +63,7 @@ def test_a_direct_project_is_complete(direct, launch):
     assert direct.text("add_custom.cpp").startswith(launch[0].source.rstrip("\n"))
     np.testing.assert_array_equal(np.fromfile(direct.folder / "golden/z.bin", np.float16), launch[1][0] + launch[1][1])
     assert "msprof op" in direct.text("README.md") and "Not run on hardware" in direct.text("README.md")
-    assert os.access(direct.folder / "run.sh", os.X_OK)
+    assert os.access(direct.folder / "run.sh", os.X_OK) and subprocess.run(["bash", "-n", direct.folder / "run.sh"]).returncode == 0
     assert repr(direct).splitlines()[:3] == ["add_custom/", "  golden/", "    z.bin"]
 
 
@@ -133,6 +133,18 @@ def test_its_kernel_reads_the_tiling_and_gives_the_same_bytes(operator, launch):
     out = np.zeros_like(z)
     kernel[BLOCKS](x, y, out, hp.workspace(1024), struct(length=N, share=768))
     np.testing.assert_array_equal(out, x + y)
+
+
+def test_a_kernel_of_an_operator_project_is_shipped_as_it_is(operator, launch, tmp_path):
+    header = operator.text("op_host/add_custom_tiling.h")
+    kernel = hp.compile(operator.folder / "op_kernel/add_custom.cpp", tiling=header)
+    x, y, z, _ = launch[1]
+    args = (x, y, z, hp.workspace(1024), hp.tiling_struct(header, "AddCustomTilingData")(length=N, share=768))
+    again = hp.ship(kernel, tmp_path / "again", args, blocks=BLOCKS, layout="operator")
+    assert again.text("op_kernel/add_custom.cpp") == operator.text("op_kernel/add_custom.cpp") and check_project(again.folder) == []
+    assert again.text("op_host/add_custom_tiling.h") == header and "GetLibApiWorkSpaceSize() + 1024;" in again.text("op_host/add_custom.cpp")
+    with pytest.raises(hp.WorkbookError, match="operator projects only"):
+        hp.ship(kernel, tmp_path / "direct", args, blocks=BLOCKS)
 
 
 def test_numbers_by_value_travel_in_the_tiling_too(tmp_path):

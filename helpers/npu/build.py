@@ -119,8 +119,16 @@ def _parameters(source: Source) -> tuple[Parameter, ...]:
     return parameters(source.text, source.entry, {k: _number(v) for k, v in source.defines})
 
 
+_OPERATOR_ONLY = re.compile(r"\b(GET_TILING_DATA\w*|TILING_KEY_IS)\s*\(")
+
+
+def launches_directly(text: str) -> bool:
+    """Whether a kernel needs nothing of an operator project."""
+    return not _OPERATOR_ONLY.search(blank(text))
+
+
 def require_direct_launch(source: Source) -> None:
-    found = re.search(r"\b(GET_TILING_DATA\w*|TILING_KEY_IS)\s*\(", blank(source.text))
+    found = _OPERATOR_ONLY.search(blank(source.text))
     if not found:
         return
     line = source.first_line + source.text.count("\n", 0, found.start())

@@ -11,7 +11,7 @@ from ..errors import Finding
 from ..kernel import Kernel, _blocks, _positive
 from ..run import Run
 from . import client, codes, toolkit as tools
-from .build import SYMBOL, DeviceLibrary, Source, build
+from .build import SYMBOL, DeviceLibrary, Source, build, launches_directly
 from .session import REPETITIONS, Argument, Task, median_us
 
 
@@ -81,8 +81,13 @@ def _bytes_of(buffer: arguments.Buffer) -> np.ndarray:
     return np.frombuffer((ctypes.c_uint8 * buffer.nbytes).from_address(buffer.address), np.uint8)
 
 
-def make(host: Kernel, include, defines, folder: Path | None) -> NpuKernel:
-    """The device kernel beside a host kernel that was built already."""
+def make(host: Kernel, include, defines, folder: Path | None, only_if_it_can: bool = False) -> Kernel:
+    """The device kernel beside a host kernel that was built already.
+
+    only_if_it_can: a text that cannot be launched directly, as it is made for an operator project, stays on the host.
+    """
+    if only_if_it_can and not launches_directly(host.source):
+        return host
     toolkit = tools.find()
     soc, profile = tools.soc_of(toolkit, host.chip)
     search = tuple(str(Path(p).resolve()) for p in ([folder] if folder else []) + list(include))

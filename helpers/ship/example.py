@@ -12,6 +12,7 @@ from ..build.prototype import parameters
 from ..build.scan import blank, closing
 from ..errors import Finding, WorkbookError
 from ..kernel import Kernel
+from ..tiling import TilingStruct
 
 INPUT, OUTPUT, WORKSPACE, NULL = "input", "output", "workspace", "null"
 _NAMES = {code: name for name, code in CODE.items()}
@@ -103,6 +104,8 @@ def _value(param, before, after, type_: str, outputs) -> Value:
         v.data = arguments._struct(param, before)
         v.fields = list(getattr(type(before), "fields", ()))
         v.nbytes = len(v.data)
+    elif isinstance(before, TilingStruct):         # a kernel that is written for an operator project reads it from GM
+        v.kind, v.data, v.nbytes, v.fields = STRUCT, bytes(before), before.nbytes, list(type(before).fields)
     elif before is None:
         v.role = NULL
     elif isinstance(before, arguments.Workspace):

@@ -1,7 +1,11 @@
 """A project that launches the kernel directly: kernel, host, CMake, data, a script that builds, runs and compares."""
 from __future__ import annotations
 
+import re
+
 from ..arguments import POINTER, SCALAR, STRUCT
+from ..build.scan import blank
+from ..errors import WorkbookError
 from .example import INPUT, NULL, OUTPUT, WORKSPACE, Example
 
 CMAKE_8 = '''cmake_minimum_required(VERSION 3.16)
@@ -158,6 +162,8 @@ READ = '''static std::vector<uint8_t> Read(const char* path, size_t bytes)
 
 
 def files(e: Example, soc: str, arch: str, release: int) -> dict[str, bytes]:
+    if re.search(r"\b(GET_TILING_DATA\w*|TILING_KEY_IS)\s*\(", blank(e.text)):
+        raise WorkbookError(f"{e.name} reads its tiling with GET_TILING_DATA: that exists in operator projects only. Use layout=\"operator\".")
     new = release >= 9
     kernel_file = f"{e.name}.{'asc' if new else 'cpp'}"
     out: dict[str, str | bytes] = {
