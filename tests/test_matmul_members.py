@@ -186,3 +186,20 @@ def test_an_unfinished_tile_holds_back_the_other_vector_core():
     """Two vector cores iterate in turn on one cube core: each takes its own tile."""
     found = run(128, 128, 64, cores=2, base=(32, 64, 32), cube_only=False, blocks=1, body="while (mm.Iterate()) { mm.GetTensorC(cGm); }")
     assert len({int(c) for c in found.events["core"]}) == 3
+
+
+@pytest.mark.parametrize("body", ["mm.IterateAll(cGm);", "mm.template IterateAll<false>(cGm, 0, false, true); mm.WaitIterateAll();"])
+def test_one_product_for_both_vector_cores(body):
+    """IBSHARE on A and B: both ask, it is computed once, and both may use it."""
+    shared = text(config="CFG_IBSHARE_NORM", cube_only=False, body=body).replace("half, false>", "half, false, LayoutMode::NONE, true>")
+    shared = shared.replace("int32_t block = GetBlockIdx()", "int32_t block = GetBlockIdx() / 2")
+    once = run(64, 64, 64, kernel=hp.compile(shared), blocks=1)
+    assert once.totals["gm_write_bytes"] == 64 * 64 * 4
+
+
+def test_flags_of_the_library_are_its_own():
+    both = host.matmul_tiling(32, 32, 32, cores=2, single=(16, 32, 32))
+    cube_and_vector = "if ASCEND_IS_AIV { CrossCoreSetFlag<1, PIPE_MTE3>(%d); CrossCoreWaitFlag(%d); } mm.IterateAll(cGm);"
+    with pytest.raises(hp.KernelError, match="(?s)EVENT_ID.*take ids 8 to 10"):
+        run(32, 32, 32, body=cube_and_vector % (1, 1), tiling=both, **MIX)
+    run(32, 32, 32, body=cube_and_vector % (8, 8), tiling=both, **MIX)

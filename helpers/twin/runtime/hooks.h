@@ -10,6 +10,8 @@ namespace twin {
 void copy_launch_begin();
 // Start of a launch: forgets the Matmul objects of the previous one.
 void mm_launch_begin();
+// The kernel sets or awaits this cross-core flag: is it one of the Matmul library's?
+void mm_check_flag(int flag, At at);
 // End of a core's program: tensors never freed when the TPipe's destructor did not run, tiling keys without a branch.
 void queues_core_end(Core& c);
 bool had_pipe(const Core& c);     // a TPipe was constructed on this core

@@ -214,8 +214,16 @@ void tw_matmul_all(int32_t handle, int sync, const MatmulTarget* to, int wait, i
     if (to->sequential && o.m_tiles() * o.n_tiles() > 1)
         report(Severity::Error, "BAD_PARAMETER", at, fmt("IterateAll with enSequentialWrite writes all %lld tiles to the same place", (long long)(o.m_tiles() * o.n_tiles())), "leave enSequentialWrite false, or use Iterate and GetTensorC and move the tensor");
     if (!sync && !mm_client()) fatal("BAD_PARAMETER", at, "IterateAll<false> runs beside the vector core: on the cube core itself there is nothing to run beside", "use IterateAll(gm)");
-    if (fake || (o.setup.a.share && o.setup.b.share && core().sub != 0)) return;    // the other vector core asks for the common product
+    if (fake) return;                                     // nothing of its own to compute
     MmRequest r = request(o, MmRequest::All, at);
+    if (mm_client() && o.setup.a.share && o.setup.b.share) {   // both vector cores mean one product: the first asks for it
+        r.answer = mm_shared_key(o, o.shared_calls++);
+        if (core().sub != 0) {
+            if (sync) mm_await(r.answer, at, "IterateAll");
+            else { o.last_key = r.answer; o.waiting = wait != 0; }
+            return;
+        }
+    }
     r.to = *to;
     r.sync = sync != 0;
     const bool room = through_room(o, r.to, room_elements(o, o.p.m, o.p.n), "IterateAll", at);

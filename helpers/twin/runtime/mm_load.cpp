@@ -310,8 +310,7 @@ void MmMachine::prepare(MmObject& o, At at) {
     if (layout_of == uint32_t(o.id)) return;
     for (MmOperandSlots* s : {&a, &b})
         for (MmPackage& k : s->slot) { k.filled.settle(at); k.free.settle(at); k.object = 0; k.used = 0; }
-    bias_free.settle(at);
-    quant_free.settle(at);
+    for (MmFlag* f : {&bias_free, &quant_free, &bias_read, &a_free[0], &a_free[1], &b_free[0], &b_free[1], &c_free[0], &c_free[1]}) f->settle(at);   // L0 is cut anew, too
     layout_of = uint32_t(o.id);
     const TCubeTiling& t = o.t;
     auto lay = [&](MmOperandSlots& s, bool is_a, uint32_t from) {

@@ -156,6 +156,7 @@ int32_t tw_matmul_init(int32_t handle, MatmulRole role, const MatmulSetup* setup
         objects().push_back(std::make_unique<MmObject>());
         handle = int32_t(objects().size());
         objects().back()->id = handle;
+        for (const auto& other : objects()) objects().back()->ordinal += other->owner == core().id && other->id != handle;
     }
     MmObject& o = *objects()[size_t(handle - 1)];
     o.owner = core().id;
@@ -258,8 +259,6 @@ void tw_matmul_option(int32_t handle, MatmulOption what, uint64_t value, uint64_
         case MatmulOption::Sparse: fatal("UNSUPPORTED_API", at, "4:2 sparse matrices are not modelled", "multiply the full matrix");
     }
 }
-
-uint64_t tw_matmul_query(int32_t, MatmulOption) { return 0; }
 
 }
 

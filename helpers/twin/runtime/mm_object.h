@@ -53,6 +53,8 @@ struct MmObject {
     std::vector<uint64_t> tile_keys;        // answers of an asynchronous Iterate, one per tile
     int64_t batch_taken = 0;                // elements of the workspace handed out by GetBatchTensorC
     bool shown = false;                     // said once that nothing was set
+    uint32_t shared_calls = 0;              // products that both vector cores have asked for
+    uint32_t ordinal = 0;                   // among the objects of its core
 
     int64_t m_tiles() const { return (p.m + t.baseM - 1) / t.baseM; }
     int64_t n_tiles() const { return (p.n + t.baseN - 1) / t.baseN; }
@@ -94,6 +96,7 @@ GlobalRef mm_room(MmRoom purpose, uint64_t bytes, At at);   // GM of the running
 void mm_await(uint64_t key, At at, const char* op);
 void mm_answer(uint64_t key, At at);
 uint64_t mm_new_key();
+uint64_t mm_shared_key(const MmObject& o, uint32_t call);   // the same on both vector cores of an AI core
 void mm_check(MmObject& o, At at, const char* api);
 // Elements of C between rows, for a target in GM.
 int64_t mm_pitch(const MmObject& o, const MmParams& p);

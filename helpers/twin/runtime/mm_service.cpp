@@ -28,6 +28,7 @@ struct Service {
     std::map<int, Part> part;                             // by core
     std::map<int64_t, Mailbox> box;                       // by AI core
     uint64_t keys = 0;
+    int objects = 0;                                      // of each core
     uint8_t* room = nullptr;                              // 1 MB for each core
     uint64_t room_bytes = 0;
 } s;
@@ -100,6 +101,13 @@ void mm_launch_begin() {
 bool mm_client() { return part_of(core().id) == Part::Client; }
 bool mm_server() { return part_of(core().id) == Part::Server; }
 uint64_t mm_new_key() { return 0x4d4d000000000000ull + ++s.keys; }
+uint64_t mm_shared_key(const MmObject& o, uint32_t call) { return 0x4d53000000000000ull + (uint64_t(core().block_group) << 32) + (uint64_t(o.ordinal) << 24) + call; }
+
+void mm_check_flag(int flag, At at) {
+    const int taken = 2 * s.objects;
+    if ((mm_client() || mm_server()) && flag < taken && checks_on())
+        report(Severity::Error, "EVENT_ID", at, fmt("cross-core flag %d is used by the messages of the Matmul object: with %d of them ids 0..%d are theirs", flag, s.objects, taken - 1), "take ids 8 to 10");
+}
 
 // Everything the core has issued so far belongs to what is published; with a pipe, when that pipe has come so far.
 static void publish_here(uint64_t key, Pipe p, At at) {
@@ -133,7 +141,7 @@ GlobalRef mm_room(MmRoom purpose, uint64_t bytes, At at) {
 void mm_submit(MmRequest& r) {
     if (on(CoreKind::AIC)) { mm_run(r); return; }
     charge(40, r.at);
-    const uint64_t answer = r.answer = mm_new_key();
+    const uint64_t answer = r.answer = r.answer ? r.answer : mm_new_key();
     const bool wait = r.sync && r.kind != MmRequest::End;
     r.from = core().id;
     if (r.kind != MmRequest::End) {
@@ -169,6 +177,7 @@ int tw_matmul_regist(int cube_only, const void* workspace, int objects, int dual
               cube ? "define ASCENDC_CUBE_ONLY before the first include" : "declare KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2)");
     if (objects > 4) report(Severity::Warning, "BAD_PARAMETER", at, fmt("%d Matmul objects: at most 4 are documented", objects), "use one object for several products: call Init with another tiling");
     open_rooms();
+    s.objects = std::max(s.objects, objects);
     if (!cube) {
         trace_op("REGIST_MATMUL_OBJ");                    // the timing adds what the message system costs once
         const QueueState& q = queue_state();

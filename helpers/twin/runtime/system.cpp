@@ -2,6 +2,7 @@
 #include <map>
 #include <tuple>
 
+#include "hooks.h"
 #include "queues.h"
 #include "twin/enums.h"
 
@@ -98,8 +99,14 @@ void tw_pipe_barrier(Pipe p, At at) {
     if (p == Pipe::ALL) wait_for_bodies();                 // the kernel may look at memory through a raw pointer now
 }
 void tw_data_sync_barrier(int what, At at) { data_sync_barrier(what, at); }
-void tw_cross_set(int mode, Pipe p, int flag, At at) { cross_core_set(mode, p, flag, at); }
-void tw_cross_wait(int flag, At at) { cross_core_wait(flag, at); }
+void tw_cross_set(int mode, Pipe p, int flag, At at) {
+    mm_check_flag(flag, at);
+    cross_core_set(mode, p, flag, at);
+}
+void tw_cross_wait(int flag, At at) {
+    mm_check_flag(flag, at);
+    cross_core_wait(flag, at);
+}
 void tw_sync_all(int aiv_only, At at) { sync_all(aiv_only != 0, true, 0, at); }
 
 // ----- ordering through GM

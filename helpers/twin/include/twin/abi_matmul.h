@@ -67,7 +67,6 @@ void tw_matmul_local(int32_t handle, twin::MatmulOperand what, const twin::Local
 void tw_matmul_number(int32_t handle, twin::MatmulOperand what, uint64_t bits, twin::At at);
 void tw_matmul_shape(int32_t handle, twin::MatmulShape what, int64_t m, int64_t n, int64_t ka, int64_t kb, int64_t kc, twin::At at);
 void tw_matmul_option(int32_t handle, twin::MatmulOption what, uint64_t value, uint64_t second, twin::At at);
-uint64_t tw_matmul_query(int32_t handle, twin::MatmulOption what);
 int tw_matmul_iterate(int32_t handle, int sync, int partial, const twin::LocalRef* tile, twin::At at);
 void tw_matmul_get(int32_t handle, int sync, const twin::MatmulTarget* to, twin::GlobalRef* cached, twin::At at);
 void tw_matmul_all(int32_t handle, int sync, const twin::MatmulTarget* to, int wait, int fake, twin::At at);
