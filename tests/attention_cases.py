@@ -38,7 +38,7 @@ def random_case(seed: int) -> Case:
     if seed % 20 == 7 and version > "v2":                               # some long ones
         batch, kv, heads, queries, keys, dim = 1, 1, 1, int(rng.integers(1, 4097)), int(rng.integers(2000, 4097)), 128
     mask = str(rng.choice(["none", "causal", "random", "per batch", "both"]))
-    options = {"schedule": str(rng.choice(ladder.plans.SCHEDULES))} if version == "v5" else {}
+    options = {"tasks": str(rng.choice(ladder.plans.SCHEDULES))} if version == "v5" else {}
     return Case(seed, version, (batch, heads, kv, queries, keys, dim), mask, options)
 
 

@@ -107,21 +107,8 @@ def test_probabilities(kernel, version, causal):
 @by_name
 def test_late_copies_change_nothing(kernel, version):
     q, k, v = some(2, 70)
-    eager, lazy = (_with_schedule(version, q, k, v, kernel(version), s) for s in ("eager", "lazy"))
+    eager, lazy = (attend(version, q, k, v, kernel(version), causal=True, schedule=s)[0] for s in ("eager", "lazy"))
     assert eager.tobytes() == lazy.tobytes()
-
-
-def _with_schedule(version, q, k, v, built, schedule):
-    """The schedule of copies, which `launch` of the ladder does not pass on: there the word means that of the tasks."""
-    o = np.zeros_like(q)
-    launch = built.launch
-
-    class Late:
-        @staticmethod
-        def launch(blocks, args, **options):
-            return launch(blocks, args, schedule=schedule, **options)
-    ladder.launch(version, q, k, v, o, causal=True, kernel=Late)
-    return o
 
 
 def test_what_does_not_fit_is_said(kernel):
@@ -173,7 +160,7 @@ def test_schedules(kernel):
     for name in plans.SCHEDULES:
         deal = plans.deal(numbers, 24, name)
         assert sorted(t for tasks in deal for t in tasks) == list(range(64))          # every task once
-        o, found = attend(v5, q, k, v, kernel(v5), causal=True, rows=64, block=64, schedule=name)
+        o, found = attend(v5, q, k, v, kernel(v5), causal=True, rows=64, block=64, tasks=name)
         times[name] = found.time_us
         results.add(o.tobytes())
         spans = plans.on_cores(plans.spans(found, deal, numbers), 24)

@@ -76,8 +76,8 @@ def tiling(version: Version, q, k, mask=None, causal=False, scale=None, p=None, 
 
 
 def launch(version: Version, q, k, v, o, mask=None, causal=False, scale=None, p=None, *, rows: int = 0, block: int = 0,
-           kernel=None, blocks: int = 0, schedule: str = "work", **options) -> hp.Run:
-    """p, for the versions with the cube: the probabilities [batch, heads, queries, keys] as a second output. schedule: of v5."""
+           kernel=None, blocks: int = 0, tasks: str = "work", **options) -> hp.Run:
+    """p, for the versions with the cube: the probabilities [batch, heads, queries, keys] as a second output. tasks: how v5 deals them out."""
     kernel, blocks = kernel or compile(version, q.dtype), blocks or version.blocks
     numbers = tiling(version, q, k, mask, causal, scale, p, rows=rows, block=block)
     if version.name in ("v1", "v2"):
@@ -86,7 +86,7 @@ def launch(version: Version, q, k, v, o, mask=None, causal=False, scale=None, p=
         raise ValueError(f"{version.name}: the cube takes half and bfloat16 here; v2 takes float32.")
     more = ()
     if version.name == "v5":
-        deal = plans.deal(numbers, blocks, schedule)
+        deal = plans.deal(numbers, blocks, tasks)
         blocks, more = len(deal), (plans.as_array(deal),)
     work = hp.workspace(blocks * plans.workspace_bytes(version, numbers, q.itemsize))
     return kernel.launch(blocks, (q, k, v, mask, o, p, work, *more, numbers), **options)

@@ -63,7 +63,7 @@ def run(step: Step, q, k, v, o, **options) -> hp.Run:
     """Runs the heads of a step on the first heads of the data."""
     q, k, v, o = (a[:, : step.heads] for a in (q, k, v, o))
     p = np.empty((*q.shape[:3], k.shape[2]), q.dtype) if step.keep else None
-    return ladder.launch(step.version, q, k, v, o, p=p, rows=step.rows, block=step.block, blocks=step.blocks, schedule="cyclic", **options)
+    return ladder.launch(step.version, q, k, v, o, p=p, rows=step.rows, block=step.block, blocks=step.blocks, tasks="cyclic", **options)
 
 
 def milliseconds(step: Step, found: hp.Run) -> float:
