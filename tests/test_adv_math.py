@@ -197,3 +197,12 @@ def test_types_are_named_at_compile_time():
         with pytest.raises(hp.CompileError) as e:
             hp.compile(one(call, t="int32_t"))
         assert says in str(e.value), str(e.value)
+
+
+def test_half_results_round_ties_to_even():
+    """1 + 2^-11 lies between two halves: the even one is 1. 1 + 3 * 2^-11 goes up."""
+    x = np.zeros((1, 256), np.float16)
+    x[0, :2] = 2.0**-11, 3 * 2.0**-11
+    old = np.ones_like(x)
+    y, r = run("half", ["Axpy(d, s, (half)1, tmp, n);"], x, x, old)
+    assert y[0, :3].tolist() == [1, 1 + 2.0**-9, 1] and complaints(r) == []

@@ -80,6 +80,7 @@ WARNINGS = [
     ("BAD_PARAMETER", "Add(d, a, b, 64, 4, {1, 1, 1, 8, 1, 8});", ["7/8", "are read again"], F32),
     ("OVERLAP", "Add(d, d, a, 64, 4, {1, 1, 1, 0, 0, 8});", ["src1 only"], F32),
     ("UNSUPPORTED_TYPE", "And(d, a, b, 64);", ["16-bit halves", "2 * count"], I32),
+    ("NUMERIC", "Duplicate(a, 100.0f, 64); uint64_t some[2] = {0xA0, 0}; Exp(d, a, some, 1, {1, 1, 8, 8});", ["element 5 of d", "src = 100"], F32),
     ("NUMERIC", "Duplicate(a, 20000, 16); ShiftLeft(d, a, 17, 16);", ["sign bit"], I32),
 ]
 

@@ -137,3 +137,10 @@ def test_types():
         with pytest.raises(hp.CompileError) as e:
             hp.compile(text(call + ";", t))
         assert e.value.findings[0].code == "UNSUPPORTED_TYPE"
+
+
+def test_undefined_elements_stay_undefined_when_they_move():
+    for call in (FIVE_OF % ("i * 16", "i * 16", "1, 0, 0"), "Transpose(y, x);"):
+        store = "PipeBarrier<PIPE_ALL>(); DataCopy(yGm, y, 256);"
+        assert_finds("UNINITIALISED_READ", text(call + store + "  // HERE").replace("Duplicate(x, (T)1, 512);", ""), np.zeros(256, np.float16), np.zeros(256, np.float16))
+        assert_clean(text(call + store), np.zeros(256, np.float16), np.zeros(256, np.float16))
