@@ -11,6 +11,7 @@ READY :=
 else
 PY    := $(VENV)/bin/python
 READY := $(VENV)/.ready
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)    # tools that come as Python packages: ninja
 endif
 # NumPy 1, which MindSpore needs, has wheels up to Python 3.12: prefer such a Python when there are several.
 PYTHON ?= $(shell for p in python3 python3.12 python3.11 python3.10; do \
