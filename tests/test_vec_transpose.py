@@ -144,3 +144,10 @@ def test_undefined_elements_stay_undefined_when_they_move():
         store = "PipeBarrier<PIPE_ALL>(); DataCopy(yGm, y, 256);"
         assert_finds("UNINITIALISED_READ", text(call + store + "  // HERE").replace("Duplicate(x, (T)1, 512);", ""), np.zeros(256, np.float16), np.zeros(256, np.float16))
         assert_clean(text(call + store), np.zeros(256, np.float16), np.zeros(256, np.float16))
+
+
+def test_a_list_of_addresses_that_nobody_wrote():
+    call = "LocalTensor<uint64_t> to = t.ReinterpretCast<uint64_t>(), from = to[64]; %s TransDataTo5HD<T>(to, from, {false, false, 1, 0, 0});"
+    fill = "for (int i = 0; i < 16; ++i) { to.SetValue(i, (uint64_t)y[i * 16].GetPhyAddr()); from.SetValue(i, (uint64_t)x[i * 16].GetPhyAddr()); }"
+    assert_finds("UNINITIALISED_READ", text(call % "" + "  // HERE"), X.astype(np.float16), X.astype(np.float16))
+    assert_clean(text(call % fill), X.astype(np.float16), X.astype(np.float16))
