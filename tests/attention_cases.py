@@ -1,4 +1,5 @@
-"""Random shapes, masks and heads for attention against float64. `python tests/attention_cases.py 200` runs so many and prints each.
+"""Random shapes, masks and heads for attention against float64. `python tests/attention_cases.py 200` runs so many and prints each,
+`python tests/attention_cases.py 200 fused` does the same with fused_mha.
 
 The error is the largest difference divided by the largest expected element, of the head and of the row. p is rounded to half in
 v3 to v5, so a row whose values cancel has a larger error of its own. A row that sees no key must be zeros exactly.
@@ -12,7 +13,7 @@ import numpy as np
 
 from helpers.course import load
 
-ladder = load("attention", "ladder")
+ladder, mha = load("attention", "ladder"), load("fused_mha", "ladder")
 LIMIT = 1e-3            # for half: one step of half is 4.9e-4 to 9.8e-4
 
 
@@ -88,6 +89,44 @@ def run(case: Case, dtype=np.float16, kernel=None):
     return (head_error(o, want), row_error(o, want)), found
 
 
+def random_layer(seed: int):
+    """(x, weights, biases, heads, mask, causal) of a fused layer."""
+    rng = np.random.default_rng([9, seed])
+    batch, seq = int(rng.integers(1, 4)), int(rng.choice([1, 64, 128, *rng.integers(1, 300, 3)]))
+    heads = int(rng.choice([1, 2, 3, 4, 8]))
+    hidden = heads * int(rng.choice([16, 64, *rng.integers(1, 129, 2)]))
+    if seed % 20 == 7:                                                  # some long ones
+        batch, seq, heads, hidden = 1, int(rng.integers(1000, 4097)), 2, 128
+    x = rng.standard_normal((batch, seq, hidden)).astype(np.float16)
+    weights = [(rng.standard_normal((hidden, hidden)) / np.sqrt(hidden)).astype(np.float16) for _ in range(4)]
+    biases = [(0.1 * rng.standard_normal(hidden)).astype(np.float32) for _ in range(4)] if rng.random() < 0.7 else None
+    shape = {"one": (seq, seq), "each": (batch, seq, seq)}.get(str(rng.choice(["none", "none", "one", "each"])))
+    mask = None if shape is None else (rng.random(shape) < 0.5).astype(np.uint8)
+    return x, weights, biases, heads, mask, bool(rng.random() < 0.5)
+
+
+def run_layer(seed: int, kernel=None):
+    """(error of the batch, error of the token), the shape, and the Run."""
+    x, weights, biases, heads, mask, causal = random_layer(seed)
+    y = np.empty_like(x)
+    y.view(np.uint8)[:] = 0xA5
+    found = mha.launch(x, weights, biases, y, heads, mask, causal, kernel=kernel)
+    want = mha.oracle(x, weights, biases, heads, mask, causal)
+    return (head_error(y, want), row_error(y, want)), (*x.shape, heads), found
+
+
+def layers(number: int) -> int:
+    kernel, batches, tokens = mha.compile(), [], []
+    for seed in range(number):
+        (batch, token), shape, found = run_layer(seed, kernel)
+        wrong = [f.code for f in found.findings if f.severity != "note" and f.code != "NUMERIC"]
+        batches.append(batch if not wrong else np.inf)
+        tokens.append(token)
+        print(f"{seed:4} {str(shape):24} error {batch:.2e} of the batch, {token:.2e} of the token {' '.join(wrong)}", flush=True)
+    print(f"{number} layers, largest error {max(batches):.2e} of the batch (limit {LIMIT:g}), {max(tokens):.2e} of the token")
+    return int(max(batches) > LIMIT)
+
+
 def main(number: int) -> int:
     kernels = {v.name: ladder.compile(v) for v in ladder.VERSIONS}
     heads, rows = [], []
@@ -103,4 +142,5 @@ def main(number: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 200))
+    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    sys.exit(layers(wanted) if sys.argv[2:] == ["fused"] else main(wanted))

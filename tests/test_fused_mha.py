@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import helpers as hp
-from attention_cases import LIMIT, head_error, row_error
+from attention_cases import LIMIT, head_error, row_error, run_layer
 from chapters import assert_comment, kernel_cells, serious
 from helpers.course import changed, load
 
@@ -57,6 +57,12 @@ def test_any_shape(kernel, batch, seq, hidden, heads, bias, mask):
     assert head_error(y, want) <= LIMIT and row_error(y, want) <= 2 * LIMIT and serious(run) == []
     if hidden_scores is not None:
         assert np.abs(y[0, -1] - biases[3]).max() < 1e-3
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_layers(kernel, seed):
+    errors, _, run = run_layer(seed + 300, kernel)
+    assert errors[0] <= LIMIT and serious(run) == []
 
 
 def test_bfloat16():
