@@ -68,8 +68,7 @@
 #include "twin/adv_filter.h"
 #include "twin/adv_quant.h"
 #include "twin/adv_matmul_tiling.h"
-#include "twin/matmul_config.h"
-#include "twin/matmul.h"
+#include "twin/matmul_regist.h"
 #include "twin/adv_absent.h"
 
 #include "twin/scalar.h"

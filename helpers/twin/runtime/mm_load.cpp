@@ -1,42 +1,15 @@
-// A and B on their way to the cube: GM -> L1 in packages, L1 -> L0A and L0B in base blocks.
+// A and B on their way to L1: in packages of base blocks, two of them where the tiling says so.
 //
 // In L1 an operand lies as NZ of what GM holds: rows of A are rows of the package, or columns when A is transposed.
-// L0A wants ZZ of M x K and L0B wants ZN of K x N. NZ of N x K is ZN of K x N: a transposed B needs no transposing load.
 #include <algorithm>
 
-#include "mm_machine.h"
+#include "mm_layout.h"
 #include "twin/abi_copy.h"
-#include "twin/abi_cube.h"
 #include "twin/enums.h"
 
 namespace twin {
 
 namespace {
-
-constexpr uint32_t kFractal = 512;
-
-// How one operand lies in L1: `outer` is the axis of the rows there.
-struct Plan {
-    DType type;
-    int c0;
-    bool rows_are_k;         // A transposed, B not transposed: the package has K rows
-    int64_t square;          // multiple that rows need: 16, or the side of a square of the transposing load
-};
-
-Plan plan_of(const MmObject& o, const MmParams& p, bool a) {
-    Plan f{};
-    f.type = a ? o.setup.a.type : o.setup.b.type;
-    f.c0 = mm_c0(f.type);
-    f.rows_are_k = a == (a ? p.a.trans : p.b.trans);      // a && trans, or !a && !trans
-    f.square = f.rows_are_k && f.c0 > 16 ? f.c0 : 16;
-    return f;
-}
-
-int64_t pitch_rows(const Plan& f, int64_t size, int64_t kn) { return mm_up(f.rows_are_k ? kn : size, f.square); }
-int64_t package_bytes(const Plan& f, int64_t size, int64_t kn) {
-    const int64_t cols = mm_up(f.rows_are_k ? size : kn, f.c0);
-    return int64_t(mm_bytes(f.type, pitch_rows(f, size, kn) * cols));
-}
 
 LocalRef part(const LocalRef& r, int64_t offset, int64_t bytes) {
     LocalRef s = r;
@@ -48,7 +21,7 @@ LocalRef part(const LocalRef& r, int64_t offset, int64_t bytes) {
 // Rows [r0, r0 + rows) and columns [c0, c0 + cols) of the matrix in GM into the package at (row, col).
 struct Piece { int64_t r0, rows, c0, cols, row, col, pitch_rows; };
 
-void from_nd(const MmTensor& x, const Plan& f, const LocalRef& l1, const Piece& q, int64_t pitch, At at) {
+void from_nd(const MmTensor& x, const MmPlan& f, const LocalRef& l1, const Piece& q, int64_t pitch, At at) {
     GlobalRef g = x.gm;
     const uint64_t skip = mm_bytes(f.type, q.r0 * pitch + q.c0);
     g.ptr += skip;
@@ -73,7 +46,7 @@ void from_nd(const MmTensor& x, const Plan& f, const LocalRef& l1, const Piece& 
     }
 }
 
-void from_nz(const MmTensor& x, const Plan& f, const LocalRef& l1, const Piece& q, int64_t rows_in_gm, At at) {
+void from_nz(const MmTensor& x, const MmPlan& f, const LocalRef& l1, const Piece& q, int64_t rows_in_gm, At at) {
     GlobalRef g = x.gm;
     const int64_t all = mm_up(rows_in_gm, 16);
     const uint64_t skip = uint64_t((q.c0 / f.c0 * all + q.r0) * kBlock);
@@ -86,21 +59,21 @@ void from_nz(const MmTensor& x, const Plan& f, const LocalRef& l1, const Piece& 
 }
 
 // The K rows behind the end, up to a whole fractal: they are loaded with the others, and must not be what lay there before.
-void zero_rows(const Plan& f, const LocalRef& l1, int64_t cols, int64_t kn, int64_t pitch, At at) {
+void zero_rows(const MmPlan& f, const LocalRef& l1, int64_t cols, int64_t kn, int64_t pitch, At at) {
     const int64_t end = mm_up(kn, f.square);
     if (!f.rows_are_k || end == kn) return;
     const LocalRef d = part(l1, kn * kBlock, l1.bytes - kn * kBlock);
     tw_fill_local(&d, DType::U16, mm_up(cols, f.c0) / f.c0, end - kn, pitch - (end - kn), 0, "Fill", at);
 }
 
-void fill_number(const MmTensor& x, const Plan& f, const LocalRef& l1, int64_t bytes, At at) {
+void fill_number(const MmTensor& x, const MmPlan& f, const LocalRef& l1, int64_t bytes, At at) {
     const LocalRef d = part(l1, 0, bytes);
     tw_fill_local(&d, f.type, 1, bytes / kBlock, 0, x.bits, "Fill", at);
 }
 
 // Brings [k, k + kn) of the package into L1.
 void bring(MmObject& o, const MmParams& p, bool a, const MmPackage& pkg, const LocalRef& l1, int64_t first, int64_t k, int64_t kn, bool last, At at) {
-    const Plan f = plan_of(o, p, a);
+    const MmPlan f = mm_plan(o, p, a);
     const MmTensor& x = a ? p.a : p.b;
     const MatmulHooks& h = o.setup.hooks;
     if (a ? h.copy_a != nullptr : h.copy_b != nullptr) {
@@ -109,8 +82,8 @@ void bring(MmObject& o, const MmParams& p, bool a, const MmPackage& pkg, const L
         else h.copy_b(&l1, x.gm.ptr, int(k / unit_k), int(first / unit), int(kn), int(pkg.rows), p.user_info, p.self_data);
         return;
     }
-    const int64_t pr = pitch_rows(f, pkg.rows, pkg.kn);
-    if (x.where == MmTensor::Number) { fill_number(x, f, l1, package_bytes(f, pkg.rows, pkg.kn), at); return; }
+    const int64_t pr = mm_pitch_rows(f, pkg.rows, pkg.kn);
+    if (x.where == MmTensor::Number) { fill_number(x, f, l1, mm_package_bytes(f, pkg.rows, pkg.kn), at); return; }
     const bool vector = a && mm_vector(o, p, pkg.rows);
     Piece q{};
     q.pitch_rows = vector ? 1 : pr;
@@ -137,7 +110,7 @@ static bool hooked(const MmObject& o, bool a) { return (a ? o.setup.hooks.copy_a
 int64_t mm_depth(const MmObject& o, bool a) { return hooked(o, a) && !o.setup.packages ? 1 : a ? o.t.stepKa : o.t.stepKb; }
 int64_t mm_width(const MmObject& o, bool a) { return hooked(o, a) && !o.setup.packages ? 1 : a ? o.t.stepM : o.t.stepN; }
 int64_t mm_wide(const MmObject& o, const MmParams& p, bool a, int64_t size) {
-    const int64_t square = plan_of(o, p, a).square;
+    const int64_t square = mm_plan(o, p, a).square;
     return square > 16 ? mm_up(size, square) : size;
 }
 bool mm_vector(const MmObject& o, const MmParams& p, int64_t rows) {
@@ -196,8 +169,7 @@ MmPackage& mm_need(MmMachine& x, MmObject& o, const MmParams& p, bool a, const M
     return k;
 }
 
-// Norm: the base block at K = k, when it is not there yet.
-static void need_block(MmMachine& x, MmObject& o, const MmParams& p, bool a, MmPackage& k, const MmBlock& b, At at) {
+void mm_need_block(MmMachine& x, MmObject& o, const MmParams& p, bool a, MmPackage& k, const MmBlock& b, At at) {
     const size_t i = size_t((b.k0 - k.k0) / o.t.baseK);
     if (k.whole || k.have[i]) return;
     const LocalRef l1 = x.ref(Mem::L1, k.addr, (a ? x.a : x.b).bytes, uint8_t(a ? AscendC::TPosition::A1 : AscendC::TPosition::B1), at);
@@ -205,104 +177,6 @@ static void need_block(MmMachine& x, MmObject& o, const MmParams& p, bool a, MmP
     k.have[i] = true;
     k.filled.raise(at);
     k.filled.settle(at);
-}
-
-// ===== L1 -> L0
-namespace {
-
-struct Fractals { DType type; LocalRef dst, src; At at; };
-
-void load(const Fractals& f, int64_t dst, int64_t start, int64_t repeats, int64_t stride, int64_t gap, bool transpose) {
-    for (int64_t done = 0; done < repeats; done += 255) {    // the repeat count has 8 bits
-        const int64_t n = std::min<int64_t>(255, repeats - done), to = (dst + done * (gap + 1)) * kFractal;
-        LocalRef d = f.dst;
-        d.addr += uint32_t(to);
-        d.bytes -= uint32_t(to);
-        Load2D p;
-        p.start = start + done * stride;
-        p.repeats = n;
-        p.src_stride = stride;
-        p.dst_gap = gap;
-        p.transpose = transpose;
-        tw_load_2d(&d, &f.src, f.type, &p, f.at);
-    }
-}
-
-// dst fractal (i, j) of an n0 x n1 grid at i * d0 + j * d1 from src fractal start + i * s0 + j * s1; one of d0, d1 is 1.
-void grid(const Fractals& f, int64_t n0, int64_t n1, int64_t d0, int64_t d1, int64_t start, int64_t s0, int64_t s1, bool transpose) {
-    if (n0 <= n1)
-        for (int64_t i = 0; i < n0; ++i) load(f, i * d0, start + i * s0, n1, s1, d1 - 1, transpose);
-    else
-        for (int64_t j = 0; j < n1; ++j) load(f, j * d1, start + j * s1, n0, s0, d0 - 1, transpose);
-}
-
-void img2col(const Fractals& f, int64_t rows, int64_t cols, int64_t row, int64_t col, int64_t n_rows, int64_t n_cols, bool transpose) {
-    Load3D p;
-    p.h = 1;
-    p.w = rows;
-    p.channels = cols;
-    p.k_extent = n_cols;
-    p.m_extent = n_rows;
-    p.k_start = col;
-    p.m_start = row;
-    p.transpose = transpose;
-    tw_load_3d(&f.dst, &f.src, f.type, &p, f.at);
-}
-
-}  // namespace
-
-void mm_to_l0(MmMachine& x, MmObject& o, const MmParams& p, bool a, const MmPackage& package, const MmBlock& b, const LocalRef& dst, At at) {
-    MmPackage& pkg = const_cast<MmPackage&>(package);
-    const MmTensor& t = a ? p.a : p.b;
-    const Plan f = plan_of(o, p, a);
-    Fractals q{f.type, dst, {}, at};
-    int64_t pr, row, kk = b.k0;                              // rows of the NZ block in L1, first row (column) of the base block, first K
-    if (t.where == MmTensor::L1) {
-        q.src = t.local;
-        pr = mm_up(f.rows_are_k ? p.k : (a ? p.m : p.n), 16);
-        row = b.first;
-    } else {
-        need_block(x, o, p, a, pkg, b, at);
-        q.src = x.ref(Mem::L1, pkg.addr, (a ? x.a : x.b).bytes, uint8_t(a ? AscendC::TPosition::A1 : AscendC::TPosition::B1), at);
-        pr = pitch_rows(f, pkg.rows, pkg.kn);
-        row = b.first - pkg.group * (a ? o.t.baseM : o.t.baseN);
-        kk = b.k0 - pkg.k0;
-    }
-    const int64_t R = pr / 16, S = mm_up(b.size, 16) / 16, K = mm_up(b.kn, f.c0) / f.c0;
-    if (a && mm_vector(o, p, b.size)) {                      // K elements side by side
-        LocalRef s = q.src;
-        s.addr += uint32_t(kk / f.c0 * kBlock);
-        s.bytes -= uint32_t(kk / f.c0 * kBlock);
-        q.src = s;
-        load(q, 0, 0, (K + 15) / 16, 1, 0, false);
-        return;
-    }
-    if (a && !f.rows_are_k) { grid(q, S, K, K, 1, kk / f.c0 * R + row / 16, 1, R, false); return; }
-    if (!a && !f.rows_are_k) { grid(q, K, S, S, 1, kk / f.c0 * R + row / 16, R, 1, false); return; }
-    if (size_of(f.type) == 2) {
-        const int64_t start = row / 16 * R + kk / 16;
-        if (a) grid(q, S, K, K, 1, start, R, 1, true); else grid(q, K, S, S, 1, start, 1, R, true);
-        return;
-    }
-    if (size_of(f.type) == 4) {
-        const int64_t cols = mm_up(t.where == MmTensor::L1 ? (a ? p.m : p.n) : pkg.rows, f.c0);
-        img2col(q, pr, cols, kk, row, b.kn, b.size, true);
-        return;
-    }
-    const int64_t n = f.c0, squares_k = mm_up(b.kn, n) / n, squares = mm_up(b.size, n) / n, each = n / 16, RQ = pr / n;
-    for (int64_t i = 0; i < (a ? squares : squares_k); ++i) {
-        LoadSquares s;
-        LocalRef d = dst;
-        const int64_t to = (a ? i * each * squares_k : i * squares * each) * kFractal;
-        d.addr += uint32_t(to);
-        d.bytes -= uint32_t(to);
-        s.start = a ? (row / n + i) * RQ + kk / n : row / n * RQ + kk / n + i;
-        s.repeats = a ? squares_k : squares;
-        s.src_stride = a ? 1 : RQ;
-        s.dst_gap = a ? 0 : each - 1;
-        s.frac_gap = a ? squares_k - 1 : 0;
-        tw_load_squares(&d, &q.src, f.type, &s, at);
-    }
 }
 
 // ===== The layout of L1
@@ -314,16 +188,16 @@ void MmMachine::prepare(MmObject& o, At at) {
     layout_of = uint32_t(o.id);
     const TCubeTiling& t = o.t;
     auto lay = [&](MmOperandSlots& s, bool is_a, uint32_t from) {
-        Plan f{};
+        MmPlan f{};
         f.type = is_a ? o.setup.a.type : o.setup.b.type;
         f.c0 = mm_c0(f.type);
         const int64_t size = int64_t(is_a ? t.baseM * t.stepM : t.baseN * t.stepN), kn = int64_t(t.baseK) * (is_a ? t.stepKa : t.stepKb);
         // whichever way round it will be given
         f.square = 16;
-        int64_t need = package_bytes(f, size, kn);
+        int64_t need = mm_package_bytes(f, size, kn);
         f.rows_are_k = true;
         f.square = f.c0 > 16 ? f.c0 : 16;
-        if (is_a ? o.setup.a.trans : !o.setup.b.trans) need = std::max(need, package_bytes(f, size, kn));
+        if (is_a ? o.setup.a.trans : !o.setup.b.trans) need = std::max(need, mm_package_bytes(f, size, kn));
         s.bytes = uint32_t(need);
         const int slots = is_a ? t.depthA1 / (t.stepM * t.stepKa) : t.depthB1 / (t.stepN * t.stepKb);
         const int event_in = int(AscendC::HardEvent::MTE2_MTE1), event_out = int(AscendC::HardEvent::MTE1_MTE2);

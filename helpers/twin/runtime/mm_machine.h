@@ -57,9 +57,11 @@ void mm_machines_begin();
 int64_t mm_depth(const MmObject& o, bool a);
 int64_t mm_width(const MmObject& o, bool a);
 
-// ===== Loads (mm_load.cpp)
+// ===== Loads (mm_load.cpp, mm_l0.cpp)
 struct MmBlock { int64_t first, size, group, k0, kn, step; };    // rows (columns) and K of a base block
 MmPackage& mm_need(MmMachine& x, MmObject& o, const MmParams& p, bool a, const MmBlock& b, At at);
+// Where L1 is filled block by block: this one, when it is not there yet.
+void mm_need_block(MmMachine& x, MmObject& o, const MmParams& p, bool a, MmPackage& k, const MmBlock& b, At at);
 // The next package, before it is needed.
 void mm_fetch(MmMachine& x, MmObject& o, const MmParams& p, bool a, const MmBlock& b, At at);
 void mm_to_l0(MmMachine& x, MmObject& o, const MmParams& p, bool a, const MmPackage& pkg, const MmBlock& b, const LocalRef& dst, At at);

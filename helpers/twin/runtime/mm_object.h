@@ -4,7 +4,7 @@
 //   mm_calls.cpp    Iterate, GetTensorC, IterateAll …: on the cube core at once, on a vector core as a request
 //   mm_service.cpp  requests between a vector core and its cube core
 //   mm_cube.cpp     tiles: base blocks through L1, L0 and L0C
-//   mm_load.cpp     GM -> L1 -> L0A / L0B
+//   mm_load.cpp     GM -> L1;  mm_l0.cpp  L1 -> L0A / L0B
 //   mm_out.cpp      L0C -> GM
 #pragma once
 #include <map>
