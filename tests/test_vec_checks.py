@@ -54,6 +54,7 @@ ERRORS = [
     ("BAD_PARAMETER", "SetVectorMask<float, MaskMode::COUNTER>(0, 100);", ["SetMaskCount"]),
     ("BAD_PARAMETER", "auto q = d.ReinterpretCast<int32_t>(); Cast(q, a, RoundMode::CAST_NONE, 64);", ["CAST_NONE", "CAST_RINT"]),
     ("BAD_PARAMETER", "auto q = d.ReinterpretCast<int16_t>(); ShiftLeft(q, q, (int16_t)17, 64);", ["17", "0..16"]),
+    ("BAD_PARAMETER", "auto q = d.ReinterpretCast<int16_t>(); ShiftLeft(q, q, (int16_t)-1, 64);", ["by -1:", "0..16"]),
     ("OVERLAP", "Add(a[64], a, b, 64, 4, {1, 1, 1, 8, 8, 8});", ["[256..1280)", "[0..1024)", "repeat 1"]),
     ("OVERLAP", "Add(a[8], a, b, 64);", ["overlap"]),
     ("OVERLAP", "Adds(a[128], a, 1.0f, 1000);", ["overlap"]),
