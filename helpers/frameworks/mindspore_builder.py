@@ -7,10 +7,8 @@ It has no gradient of its own, and ms.grad through it gives zeros without a word
 """
 from __future__ import annotations
 
-from pathlib import Path
-
 from ..build.cache import default_root, key
-from . import launcher, mindspore as frontend, ops as catalogue
+from . import launcher, ops as catalogue
 from .mindspore import ms
 
 _TEXT = """\
@@ -75,16 +73,3 @@ def build(name: str, **attrs):
     builder = ms.ops.CustomOpBuilder(f"workbook_{name}", [str(file)], backend="CPU", cflags=f"-w -I{launcher.HERE}",
                                      ldflags=str(library), build_dir=str(folder))
     return getattr(builder.load(), name)
-
-
-def trainable(function, bprop):
-    """The function as a Cell with a gradient: bprop(*inputs, out, dout)."""
-    class Extension(ms.nn.Cell):
-        def construct(self, *inputs):
-            return function(*inputs)
-    cell = Extension()
-    cell.bprop = bprop
-    return cell
-
-
-__all__ = ["build", "frontend", "text", "trainable"]
