@@ -119,6 +119,16 @@ def test_a_k_tail_with_holes():
     np.testing.assert_array_equal(c, a[:, :30].astype(np.float32) @ b[:30].astype(np.float32))
 
 
+@pytest.mark.parametrize("old, new", [("Mmad(cL0", "p.m = 48; p.k = 30; Mmad(cL0"),                                    # rows that nobody loaded
+                                      ("DataCopy(aL1, aGm, Nd2NzParams{1, 32, 32, 0, 32, 32", "DataCopy(aL1, aGm, Nd2NzParams{1, 32, 16, 0, 32, 32"),  # half of K is missing
+                                      ("LoadData2DParams{0, 2, 2, 0, 0, true, 0}", "LoadData2DParams{0, 1, 2, 0, 0, true, 0}")])       # fractals of some columns
+def test_only_a_rounded_k_is_answered_by_the_real_k(old, new):
+    """Fractals in the wrong places leave holes too: another k would hide them, and be wrong."""
+    a, b, c = operands(32)
+    text = small("Mmad(cL0, aL0, bL0, p);  // HERE").replace(old, new)
+    assert "pass the real K" not in assert_finds("UNINITIALISED_READ", text, a, b, c).hint
+
+
 WRONG = [
     ("UB_OVERFLOW", "LocalTensor<half> big(TPosition::A2, 0, 40000);", "A2"),
     ("OUT_OF_BOUNDS", "LoadData(aL0[3840], aL1, LoadData2DParams{0, 2, 1, 0, 0, false, 0});", "dst"),

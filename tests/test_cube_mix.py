@@ -121,6 +121,36 @@ def test_a_wrong_flag_id_is_a_deadlock_that_names_both():
     assert f"flag 3 was set at line {lines['PIPE_FIX>(READY)']}" in found.message
 
 
+def test_who_waits_is_said_as_in_other_findings():
+    """One block has three cores: none of them is "block 1"."""
+    a, b, ws, c = arrays(1)
+    with pytest.raises(hp.KernelError) as e:
+        hp.compile(text(old="CrossCoreSetFlag<2, PIPE_FIX>(READY);"))[1](a, b, ws, c)
+    message = e.value.findings[0].message
+    assert all(f"{core} of block 0 waits" in message for core in ("the AIC", "AIV 0", "AIV 1")) and "block 1" not in message
+
+
+@pytest.mark.parametrize("mode, says", [(0, "in mode 0, which reaches cores of the same kind only"), (1, "by 1 of 2 cores that have to set it")])
+def test_a_mode_that_does_not_reach_the_other_side(mode, says):
+    a, b, ws, c = arrays(1)
+    with pytest.raises(hp.KernelError) as e:
+        hp.compile(text(old="CrossCoreSetFlag<2, PIPE_FIX>(READY)", new=f"CrossCoreSetFlag<{mode}, PIPE_FIX>(READY)"))[1](a, b, ws, c)
+    found, = e.value.findings
+    assert found.code == "DEADLOCK" and says in found.message and "same id" not in found.hint
+    assert mode or "takes mode 2: CrossCoreSetFlag<2, pipe>(3)" in found.hint
+
+
+@pytest.mark.parametrize("flag, says", [(10, ""), (11, "SyncAll uses 11 to 14"), (15, "Matmul object"), (16, "this is flag 0"), (99, "this is flag 3")])
+def test_ids_that_are_not_the_kernels_own(flag, says):
+    a, b, ws, c = arrays(1)
+    t = text(old="READY = 3", new=f"READY = {flag}").replace("CrossCoreSetFlag<2, PIPE_FIX>(READY);", "CrossCoreSetFlag<2, PIPE_FIX>(READY);  // HERE")
+    if says:
+        assert_finds("EVENT_ID", t, a, b, ws, c, severity="warning", says=says)
+    else:
+        assert_clean(t, a, b, ws, c)
+    np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32) + 1)
+
+
 def test_only_one_of_two_vector_cores_sets():
     """Mode 2 from the vector side needs both of them."""
     a, b, ws, c = arrays(1)

@@ -62,7 +62,8 @@ template <class At2> static void report_holes(const Instr& in, const char* opera
                 first[1] = std::min(first[1], t), last[1] = std::max(last[1], t);
             }
     if (last[0] < 0) return;
-    const bool tail = last[1] == p.k - 1 && first[1] > 0;
+    // K was rounded up if all lines end early in the last fractal of K; with anything else the fractals lie in other places.
+    const bool tail = last[1] == p.k - 1 && first[1] > 0 && p.k - first[1] < std::max<int64_t>(16, fractal_width(p.type)) && first[0] == 0 && last[0] == count - 1;
     report(Severity::Error, "UNINITIALISED_READ", in.at,
            fmt("Mmad: %s is not loaded at k %lld..%lld of 0..%d, %s %lld..%lld of 0..%lld", operand, (long long)first[1], (long long)last[1], p.k - 1, lines, (long long)first[0], (long long)last[0], (long long)count - 1),
            tail ? fmt("pass the real K as k (%lld): the cube unit masks the rest; or zero the tail in L1 with Fill before the load", (long long)first[1])

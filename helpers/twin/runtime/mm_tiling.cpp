@@ -222,7 +222,9 @@ void legal(const TCubeTiling& t, int a, int b, int bias) {
     fits("L0C (baseM * baseN * 4 B * dbL0C)", int64_t(t.baseM) * t.baseN * 4 * t.dbL0C, capacity(Mem::L0C));
     if (t.isBias) fits("the bias table (baseN * 4 B)", t.baseN * 4, capacity(Mem::BT));
     auto depth = [](const char* name, int d, const char* s, int step, const char* sk, int stepk) {
-        if (step < 1 || stepk < 1 || (d != step * stepk && d != 2 * step * stepk)) refuse("%s=%d but %s*%s=%d: must be %d or %d", name, d, s, sk, step * stepk, step * stepk, 2 * step * stepk);
+        if (step < 1 || stepk < 1) refuse("%s=%d and %s=%d: each step loads at least one base block", s, step, sk, stepk);
+        const int64_t package = int64_t(step) * stepk;
+        if (d != package && d != 2 * package) refuse("%s=%d but %s*%s=%lld: must be %lld or %lld", name, d, s, sk, ll(package), ll(package), ll(2 * package));
     };
     depth("depthA1", t.depthA1, "stepM", t.stepM, "stepKa", t.stepKa);
     depth("depthB1", t.depthB1, "stepN", t.stepN, "stepKb", t.stepKb);

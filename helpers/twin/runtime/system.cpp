@@ -99,12 +99,21 @@ void tw_pipe_barrier(Pipe p, At at) {
     if (p == Pipe::ALL) wait_for_bodies();                 // the kernel may look at memory through a raw pointer now
 }
 void tw_data_sync_barrier(int what, At at) { data_sync_barrier(what, at); }
+// Ids that work, but are not the kernel's own.
+static void check_flag_id(int flag, At at) {
+    mm_check_flag(flag & 15, at);
+    if (flag < 11 || !checks_on()) return;
+    report(Severity::Warning, "EVENT_ID", at,
+           flag > 15 ? fmt("cross-core flag %d: a core has 16 flags, and only the last 4 bits count: this is flag %d", flag, flag & 15)
+                     : fmt("cross-core flag %d: %s", flag, flag < 15 ? "SyncAll uses 11 to 14" : "the messages of the Matmul object begin with 15"),
+           "take ids 0 to 10; behind N Matmul objects 2 N to 10");
+}
 void tw_cross_set(int mode, Pipe p, int flag, At at) {
-    mm_check_flag(flag, at);
+    check_flag_id(flag, at);
     cross_core_set(mode, p, flag, at);
 }
 void tw_cross_wait(int flag, At at) {
-    mm_check_flag(flag, at);
+    check_flag_id(flag, at);
     cross_core_wait(flag, at);
 }
 void tw_sync_all(int aiv_only, At at) { sync_all(aiv_only != 0, true, 0, at); }
