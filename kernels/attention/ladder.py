@@ -12,6 +12,7 @@ import numpy as np
 
 import helpers as hp
 from helpers.course import Version, load
+from helpers.course.fitting import element, fit
 
 HERE = Path(__file__).parent
 SHAPE = (1, 8, 2048, 128)        # of the published story: batch, heads, queries and keys, dim
@@ -55,18 +56,30 @@ def hide(queries: int, keys: int, mask=None, causal=False):
 
 
 def kind(dtype) -> str:
-    return {2: "half", 4: "float"}[np.dtype(dtype).itemsize] if np.dtype(dtype).kind == "f" else "bf16"
+    return element(dtype, float16="half", bfloat16="bf16", float32="float")
 
 
 def compile(version: Version, dtype=np.float16, **options) -> hp.Kernel:
     return hp.compile(version.path, name=f"attention_{kind(dtype)}", **options)
 
 
+def agree(q, k, v, o, mask=None, p=None) -> None:
+    """Refuses arrays that do not belong together: their bytes would be taken for other rows, or for a mask that nobody meant."""
+    batch, heads, queries, dim = q.shape
+    kv_heads, keys = k.shape[1:3]
+    fit(k=(k, (batch, kv_heads, keys, dim)), v=(v, (batch, kv_heads, keys, dim)), o=(o, q.shape), p=(p, (batch, heads, queries, keys)),
+        mask=(mask, (queries, keys), (batch, queries, keys)))
+    if mask is not None and mask.dtype.itemsize != 1:
+        raise ValueError(f"The mask is {mask.dtype}; a mask holds one byte per score. Fix: (mask != 0).astype(np.uint8).")
+
+
 def tiling(version: Version, q, k, mask=None, causal=False, scale=None, p=None, *, rows: int = 0, block: int = 0):
     """The tiling struct of a version, as the host code of an operator computes it."""
     batch, heads, queries, dim = q.shape
     kv_heads, keys = k.shape[1:3]
-    if keys < 1 or heads % kv_heads:
+    if dim < 1:
+        raise ValueError("q has no elements per head: dim must be at least 1.")
+    if keys < 1 or kv_heads < 1 or heads % kv_heads:
         raise ValueError(f"{heads} heads of q and {kv_heads} of k with {keys} keys: heads must be a multiple of kv heads, and there must be a key.")
     plan = plans.vector if version.name in ("v1", "v2") else plans.cube
     numbers = plan(version, batch * heads, queries, keys, dim, q.itemsize, mask is not None, p is not None, rows, block)
@@ -78,12 +91,13 @@ def tiling(version: Version, q, k, mask=None, causal=False, scale=None, p=None, 
 def launch(version: Version, q, k, v, o, mask=None, causal=False, scale=None, p=None, *, rows: int = 0, block: int = 0,
            kernel=None, blocks: int = 0, tasks: str = "work", **options) -> hp.Run:
     """p, for the versions with the cube: the probabilities [batch, heads, queries, keys] as a second output. tasks: how v5 deals them out."""
+    if kind(q.dtype) == "float" and version.name not in ("v1", "v2"):
+        raise ValueError(f"{version.name}: the cube takes half and bfloat16 here; v2 takes float32.")
+    agree(q, k, v, o, mask, p)
     kernel, blocks = kernel or compile(version, q.dtype), blocks or version.blocks
     numbers = tiling(version, q, k, mask, causal, scale, p, rows=rows, block=block)
     if version.name in ("v1", "v2"):
         return kernel.launch(blocks, (q, k, v, mask, o, numbers), **options)
-    if kind(q.dtype) == "float":
-        raise ValueError(f"{version.name}: the cube takes half and bfloat16 here; v2 takes float32.")
     more = ()
     if version.name == "v5":
         deal = plans.deal(numbers, blocks, tasks)

@@ -5,6 +5,7 @@ import numpy as np
 
 import helpers as hp
 from helpers.course import Version
+from helpers.course.fitting import element
 
 HERE = Path(__file__).parent
 SHAPE = (2048, 32, 128)  # of the chapter: positions, heads, dim
@@ -57,7 +58,7 @@ def tiling(version: Version, positions: int, heads: int, dim: int, itemsize: int
 
 def compile(version: Version, dtype=np.float16, **options) -> hp.Kernel:
     """v3 exists for half only."""
-    return hp.compile(version.path, name=f"rope_{'half' if np.dtype(dtype) == np.float16 else 'float'}", **options)
+    return hp.compile(version.path, name=f"rope_{element(dtype)}", **options)
 
 
 def launch(version: Version, x, cos, sin, y, *, kernel=None, blocks: int = 0, tile: int = 0, **options) -> hp.Run:

@@ -1,0 +1,65 @@
+"""Arrays that do not belong to a ladder's kernel are refused before the launch: their bytes would be read as something else."""
+import ml_dtypes
+import numpy as np
+import pytest
+
+from helpers.course import load
+from helpers.course.fitting import element
+
+attention = load("attention", "ladder")
+
+
+def zeros(*shape, dtype=np.float16):
+    return np.zeros(shape, dtype)
+
+
+ARRAYS = dict(q=zeros(1, 4, 9, 32), k=zeros(1, 2, 12, 32), v=zeros(1, 2, 12, 32), o=zeros(1, 4, 9, 32))
+
+
+@pytest.mark.parametrize("name, array, says", [
+    ("mask", zeros(12, 9, dtype=np.uint8), r"mask has the shape \(12, 9\).*\(9, 12\) or \(1, 9, 12\)"),
+    ("mask", zeros(1, 4, 9, 12, dtype=np.uint8), "mask has the shape"),
+    ("mask", zeros(9, 12, dtype=np.float32), "float32; a mask holds one byte per score"),
+    ("k", zeros(1, 2, 12, 16), r"k has the shape \(1, 2, 12, 16\)|v has the shape"),
+    ("k", zeros(2, 2, 12, 32), r"k has the shape \(2, 2, 12, 32\).*\(1, 2, 12, 32\)"),
+    ("v", zeros(1, 2, 6, 32), r"v has the shape"),
+    ("o", zeros(1, 2, 9, 32), r"o has the shape"),
+    ("p", zeros(1, 4, 12, 9), r"p has the shape"),
+    ("q", zeros(1, 4, 9, 32, dtype=np.float64), "float64; this kernel exists for float16 and bfloat16 and float32"),
+    ("q", zeros(1, 4, 9, 32, dtype=np.float32), "v5: the cube takes half and bfloat16 here; v2 takes float32"),
+])
+def test_attention_refuses_arrays_that_do_not_belong_together(name, array, says):
+    with pytest.raises(ValueError, match=says):
+        attention.launch(attention.VERSIONS[4], **{**ARRAYS, name: array})
+
+
+def test_attention_takes_what_belongs_together():
+    for mask in (None, zeros(9, 12, dtype=np.uint8), zeros(1, 9, 12, dtype=bool)):
+        attention.agree(**ARRAYS, mask=mask, p=zeros(1, 4, 9, 12))
+
+
+def test_a_head_without_elements():
+    with pytest.raises(ValueError, match="dim must be at least 1"):
+        attention.tiling(attention.VERSIONS[1], zeros(1, 1, 4, 0), zeros(1, 1, 4, 0))
+
+
+@pytest.mark.parametrize("name, others", [("rms_norm", 2), ("softmax", 1), ("layer_norm", 3)])
+def test_rows_need_a_column(name, others):
+    ladder = load(name, "ladder")
+    for shape in ((4, 0), (7,)):
+        with pytest.raises(ValueError, match=r"x has the shape .*at least one column"):
+            ladder.launch(ladder.VERSIONS[-1], np.zeros(shape, np.float32), *[np.zeros(shape, np.float32)] * others)
+
+
+@pytest.mark.parametrize("name, others", [("rms_norm", 2), ("softmax", 1), ("layer_norm", 3), ("gelu", 1), ("sinh", 1), ("swiglu", 1), ("rope", 3), ("_template", 1)])
+def test_other_element_types_are_not_taken_for_float(name, others):
+    ladder = load(name, "ladder")
+    for dtype in (np.int32, np.float64, ml_dtypes.bfloat16):
+        x = np.ones((4, 16), dtype)
+        with pytest.raises(ValueError, match=f"The elements are {np.dtype(dtype).name}; this kernel exists for float16 and float32"):
+            ladder.launch(ladder.VERSIONS[-1], x, *[x] * others)
+
+
+def test_names_of_element_types():
+    assert [element(t) for t in (np.float16, "float32")] == ["half", "float"]
+    assert element(ml_dtypes.bfloat16, bfloat16="bf16") == "bf16"
