@@ -26,7 +26,7 @@ def tensor(weight: np.ndarray):
     known = _tensors.get(id(weight))
     if known is None or known[0]() is not weight:
         array = weight if weight.ndim == 1 else np.ascontiguousarray(weight.T)
-        known = _tensors[id(weight)] = weakref.ref(weight, lambda _, key=id(weight): _tensors.pop(key, None)), ms.Tensor.from_numpy(array)
+        known = _tensors[id(weight)] = weakref.ref(weight, lambda _, key=id(weight), table=_tensors: table.pop(key, None)), ms.Tensor.from_numpy(array)
     return known[1]
 
 
