@@ -109,10 +109,11 @@ def test_add_ladder_counts_its_bytes(ladder):
     assert ladder[4]["totals"]["hbm_busy_ns"] / ladder[4]["kernel_ns"] > 0.98
 
 
-def test_the_model_is_fast(ladder, time_of):
-    assert ladder[2]["records"] > 290_000
-    assert max(run["took_s"] for run in ladder) < 0.5
-    assert min(time_of(p.copy_kernel(2, 1))["took_s"] for _ in range(5)) < 1e-3
+def test_the_time_the_model_takes_grows_with_the_instructions_only(ladder):
+    large = [run for run in ladder if run["records"] > 10_000]
+    assert len(large) > 2 and ladder[2]["records"] > 290_000
+    each = [run["took_s"] / run["records"] for run in large]
+    assert max(each) < 20 * min(each)
 
 
 # ---- copies ----------------------------------------------------------------------------------------------------
