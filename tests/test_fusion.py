@@ -14,6 +14,8 @@ ms = pytest.importorskip("mindspore", reason="MindSpore is not installed: pip in
 from helpers.frameworks import fusion  # noqa: E402
 from helpers.frameworks.networks import fused, unfused  # noqa: E402
 
+nn = ms.nn                      # mindspore.rewrite knows a base class by this name only
+
 
 @pytest.fixture(autouse=True)
 def pynative():
@@ -92,6 +94,110 @@ def test_the_same_nodes_with_other_numbers_are_left_alone(case):
     change(net)
     _, report = fusion.fuse(net)
     assert report.fused == [] and report.left == [f"scores + scale + softmax + values, as {why}"]
+
+
+class Names(nn.Cell):
+    """Operators whose results get the same name again, or meet in another order: one network for each method below."""
+
+    def __init__(self):
+        super().__init__()
+        self.silu, self.mul, self.add, self.norm = ms.nn.SiLU(), ms.ops.Mul(), ms.ops.Add(), unfused.RMSNorm(64)
+        self.scores, self.softmax, self.values = ms.ops.BatchMatMul(transpose_b=True), ms.ops.Softmax(-1), ms.ops.BatchMatMul()
+        self.factor, self.weight = 0.125, ms.Parameter(some(64), name="weight")
+
+
+class InputChanges(Names):
+    def construct(self, x, y):
+        s = self.silu(x)
+        x = self.mul(x, y)
+        z = self.mul(s, y)
+        return self.mul(z, x)
+
+
+class OneNameForAll(Names):
+    def construct(self, x, y):
+        x = self.add(x, y)
+        x = self.norm(x)
+        x = self.add(x, y)
+        x = self.norm(x)
+        return x
+
+
+class SumIsNeededEarly(Names):
+    def construct(self, x, y):
+        h = self.add(x, y)
+        w = self.mul(h, x)
+        z = self.norm(h)
+        return self.add(z, w)
+
+
+class SumIsReturned(Names):
+    def construct(self, x, y):
+        h = self.add(x, y)
+        z = self.norm(h)
+        return z, h
+
+
+class WeightIsAdded(Names):
+    def construct(self, x, y):
+        h = self.add(x, self.weight)
+        z = self.norm(h)
+        return self.mul(z, y)
+
+
+class WeightIsFactor(Names):
+    def construct(self, x, y):
+        s = self.silu(x)
+        z = self.mul(self.weight, s)
+        return self.add(z, y)
+
+
+class NumberIsFactor(Names):
+    def construct(self, x, y):
+        s = self.silu(x)
+        z = self.mul(s, 2.0)
+        return self.add(z, y)
+
+
+class QueryChanges(Names):
+    def construct(self, q, k, v):
+        s = self.scores(q, k)
+        t = self.mul(s, self.factor)
+        q = self.add(q, q)
+        p = self.softmax(t)
+        o = self.values(p, v)
+        return self.add(o, q)
+
+
+class ProbabilitiesTwice(Names):
+    def construct(self, q, k, v):
+        s = self.scores(q, k)
+        t = self.mul(s, self.factor)
+        p = self.softmax(t)
+        o = self.values(p, p)
+        return o
+
+
+SQUARE = [some(1, 2, 64, 64, seed=i) for i in range(3)]
+NAMES = {InputChanges: (BLOCK, [], "silu + mul_1, as mul gives x another value in between"),
+         OneNameForAll: (BLOCK, ["add + norm -> add_rms_norm", "add_1 + norm_1 -> add_rms_norm"], ""),
+         SumIsNeededEarly: (BLOCK, [], "add + norm, as mul needs h before norm"),
+         SumIsReturned: (BLOCK, ["add + norm -> add_rms_norm"], ""),
+         WeightIsAdded: (BLOCK, [], "add + norm, as a weight or a number is added"),
+         WeightIsFactor: (BLOCK, [], "silu + mul, as the other factor is a weight or a number"),
+         NumberIsFactor: (BLOCK, [], "silu + mul, as the other factor is a weight or a number"),
+         QueryChanges: (SQUARE, [], "scores + mul + softmax + values, as add gives q another value in between"),
+         ProbabilitiesTwice: (SQUARE, [], "scores + mul + softmax + values, as the probabilities are the right factor of the last product")}
+
+
+@pytest.mark.parametrize("make", NAMES)
+def test_names_mean_the_same_value_in_the_place_of_the_kernel(make):
+    inputs, done, left = NAMES[make]
+    net = make()
+    mine, report = fusion.fuse(net)
+    assert report.fused == done and report.left == ([left] if left else [])
+    for a, b in zip(wide(mine(*inputs)), wide(net(*inputs)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5)
 
 
 def test_a_network_without_patterns():

@@ -5,6 +5,7 @@
     fusion.operators(fused, *inputs)               # the nodes of the compiled graph
 
 A pattern fires only when nobody else needs what lies inside it: the fused kernel never writes it to memory.
+It takes the place of the last node, so what the nodes before it read must still be there under the same names.
 """
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Callable
 
 from mindspore import nn, ops
-from mindspore.rewrite import Node, NodeType, ScopedValue, SymbolTree
+from mindspore.rewrite import Node, NodeType, ScopedValue, SymbolTree, ValueType
 
 from .mindspore import ms
 from .networks import fused
@@ -50,7 +51,7 @@ def fuse(net: nn.Cell, patterns=None) -> tuple[nn.Cell, Report]:
         for last in list(tree.nodes()):
             chain = _match(pattern, last)
             if chain:
-                _apply(tree, net, pattern, chain, report)
+                _apply(tree, pattern, chain, report)
     path = list(sys.path)
     try:
         return tree.get_network(), report
@@ -70,23 +71,49 @@ def _match(pattern: Pattern, last: Node) -> list[Node] | None:
     return found
 
 
-def _apply(tree: SymbolTree, net: nn.Cell, pattern: Pattern, chain: list[Node], report: Report) -> None:
+def _moved(tree: SymbolTree, chain: list[Node], keeps: tuple[int, ...]) -> str:
+    """Why the chain cannot run where its last node is: a name it reads has another value there, or one it keeps comes too late."""
+    order = list(tree.nodes())
+    place, members = {n.get_name(): i for i, n in enumerate(order)}, {n.get_name() for n in chain}
+    end = place[chain[-1].get_name()]
+    for at, node in enumerate(chain):
+        read = {str(a) for a in node.get_args()}
+        for other in order[place[node.get_name()] + 1:end]:
+            changed = read & {str(t) for t in other.get_targets()}
+            if changed and other.get_name() not in members:
+                return f"{other.get_name()} gives {changed.pop()} another value in between"
+        early = [u.get_name() for u in node.get_users() if u.get_name() not in members and place[u.get_name()] < end]
+        if at in keeps and early:
+            return f"{early[0]} needs {node.get_targets()[0]} before {chain[-1].get_name()}"
+    return ""
+
+
+def _plain(args) -> bool:
+    """Only results of other nodes: a weight or a number has a shape of its own, and our kernels do not broadcast."""
+    return all(a.type == ValueType.NamingValue and not a.scope for a in args)
+
+
+def _apply(tree: SymbolTree, pattern: Pattern, chain: list[Node], report: Report) -> None:
     names = " + ".join(n.get_name() for n in chain)
     for at, node in enumerate(chain[:-1]):
         others = [u.get_name() for u in node.get_users() if u.get_name() != chain[at + 1].get_name()]
         if others and at not in pattern.keeps:
             report.left.append(f"{names}, as {', '.join(others)} needs {node.get_targets()[0]} too")
             return
-    made = pattern.build([getattr(net, n.get_name(), None) for n in chain], chain)
+    why = _moved(tree, chain, pattern.keeps)
+    made = why or pattern.build([n.get_instance() for n in chain], chain)
     if isinstance(made, str):
         report.left.append(f"{names}, as {made}")
         return
     cell, inputs = made
     targets = [str(chain[-1].get_targets()[0]), *(str(chain[i].get_targets()[0]) for i in pattern.keeps)]
+    if len(set(targets)) < len(targets):          # a kept name is written again by the chain: nobody reads it
+        targets[1:] = [f"{pattern.name}_{i}" for i in pattern.keeps]
+    users = [list(chain[at].get_users()) for at in pattern.keeps]       # now: the last result may have the same name
     new = Node.create_call_cell(cell, targets, [ScopedValue.create_naming_value(str(i)) for i in inputs], name=pattern.name)
     new = tree.replace(chain[-1], [new])
     for out, at in enumerate(pattern.keeps, start=1):
-        for user in chain[at].get_users():
+        for user in users[out - 1]:
             if user.get_name() in [n.get_name() for n in chain]:
                 continue
             for number, arg in enumerate(user.get_args()):
@@ -128,6 +155,8 @@ def new_code(net: nn.Cell) -> str:
 
 # ---- the patterns
 def _add_rms_norm(parts, nodes):
+    if not _plain(nodes[0].get_args()):
+        return "a weight or a number is added"
     return fused.AddRMSNorm(parts[1]), nodes[0].get_args()
 
 
@@ -136,6 +165,8 @@ def _swiglu(parts, nodes):
     up = [a for a in nodes[1].get_args() if str(a) != str(nodes[0].get_targets()[0])]
     if len(up) != 1:
         return "both factors are the same"
+    if not _plain(up):
+        return "the other factor is a weight or a number"
     return fused.SwiGLU(), [gate, up[0]]
 
 
@@ -151,8 +182,8 @@ def _attention(parts, nodes):
     if not isinstance(factor, float):
         return "the scale is not a number of the network"
     q, k = nodes[0].get_args()
-    v = [a for a in nodes[3].get_args() if str(a) != str(nodes[2].get_targets()[0])][0]
-    if str(nodes[3].get_args()[0]) != str(nodes[2].get_targets()[0]):
+    p, v = nodes[3].get_args()
+    if str(v) == str(nodes[2].get_targets()[0]):
         return "the probabilities are the right factor of the last product"
     return fused.Attention(factor), [q, k, v]
 

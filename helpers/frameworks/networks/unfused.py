@@ -7,7 +7,7 @@ from mindspore import nn, ops
 
 
 class RMSNorm(nn.Cell):
-    """RMSNorm from MindSpore's operators: five nodes of the graph."""
+    """RMSNorm from MindSpore's operators: six nodes of the graph."""
 
     def __init__(self, width: int, eps: float = 1e-6):
         super().__init__()
