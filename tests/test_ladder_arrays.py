@@ -43,6 +43,23 @@ def test_a_head_without_elements():
         attention.tiling(attention.VERSIONS[1], zeros(1, 1, 4, 0), zeros(1, 1, 4, 0))
 
 
+@pytest.mark.parametrize("version, sizes, says", [(1, dict(block=12), "v2: block=12 has to be a multiple of 8"), (0, dict(rows=-1), "v1: rows=-1"),
+                                                  (2, dict(rows=24), "v3: rows=24 has to be a multiple of 16"), (4, dict(block=-16), "v5: block=-16")])
+def test_tiles_of_whole_steps(version, sizes, says):
+    with pytest.raises(ValueError, match=says):
+        attention.tiling(attention.VERSIONS[version], ARRAYS["q"], ARRAYS["k"], **sizes)
+
+
+@pytest.mark.parametrize("version", attention.VERSIONS, ids=lambda v: v.name)
+def test_no_query_is_no_work(version):
+    none, k = zeros(1, 4, 0, 32), ARRAYS["k"]
+    run = attention.launch(version, none, k, k, none.copy())
+    assert [f for f in run.findings if f.severity != "note"] == []
+    if version.name == "v5":
+        for tasks in attention.plans.SCHEDULES:
+            attention.launch(version, none, k, k, none.copy(), tasks=tasks)
+
+
 @pytest.mark.parametrize("name, others", [("rms_norm", 2), ("softmax", 1), ("layer_norm", 3)])
 def test_rows_need_a_column(name, others):
     ladder = load(name, "ladder")

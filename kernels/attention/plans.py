@@ -17,6 +17,13 @@ def padded(n: int, to: int = LANES) -> int:
     return -(-n // to) * to
 
 
+def whole(version, rows: int, block: int, row_step: int, key_step: int) -> None:
+    """Sizes that were asked for: whole steps of the instructions. 0 leaves the choice to the plan."""
+    for what, size, step in (("rows", rows, row_step), ("block", block, key_step)):
+        if size < 0 or size % step:
+            raise ValueError(f"{version.name}: {what}={size} has to be a multiple of {step}, or 0 for the largest that fits.")
+
+
 # ---- v1 and v2: vector cores only
 def key_bytes(version, dim: int, itemsize: int) -> int:
     """UB that one more key of a block takes: two buffers for k (and for v), a row of float, a row of products, its number."""
@@ -37,6 +44,7 @@ def vector(version, heads, queries, keys, dim, itemsize, masked, keep, rows=0, b
     """Keys of a block: as many as take two thirds of UB. Queries of a task: as many as fit, but a task for every core."""
     if keep:
         raise ValueError(f"{version.name} does not give the probabilities; v3 does.")
+    whole(version, rows, block, 1, 8)
     block = block or min(version.tile, 131_072 // key_bytes(version, dim, itemsize) // 8 * 8)
     if block < 8:
         raise ValueError(f"{version.name}: eight rows of k with dim {dim} do not fit UB.")
@@ -80,9 +88,10 @@ def cube(version, heads, queries, keys, dim, itemsize, masked, keep, rows=0, blo
     """The largest tile that fits all memories. Fewer rows mean that k and v are read more often."""
     if dim > 256:
         raise ValueError(f"{version.name}: dim {dim} is more than 256; v2 takes it.")
+    whole(version, rows, block, C0, C0)
     block = block or min(version.tile, padded(keys, C0))
     pieces = [p for p in (128, 64, 32, 16) if p <= block] or [16]
-    for n in [rows] if rows else range(min(128, padded(queries, C0)), 0, -C0):
+    for n in [rows] if rows else range(min(128, padded(max(queries, 1), C0)), 0, -C0):
         for piece in pieces:
             if not misfits(version, n, block, piece, dim, keys, masked, keep):
                 return {"rows": n, "block": block, "piece": piece, "keepShares": int(keep)}
@@ -113,8 +122,8 @@ def deal(tiling, blocks: int, schedule: str = "work") -> list[list[int]]:
     cost = work(tiling)
     heavy = sorted(range(len(cost)), key=lambda task: (-cost[task], task))
     if schedule == "dynamic":
-        return [[task] for task in heavy]
-    blocks = min(blocks, len(cost))
+        return [[task] for task in heavy] or [[]]
+    blocks = max(1, min(blocks, len(cost)))                # a launch has a block, with or without a task
     if schedule == "contiguous":
         ends = [len(cost) * b // blocks for b in range(blocks + 1)]
         return [list(range(a, b)) for a, b in zip(ends, ends[1:])]
@@ -134,7 +143,7 @@ def deal(tiling, blocks: int, schedule: str = "work") -> list[list[int]]:
 def as_array(tasks: list[list[int]]) -> np.ndarray:
     """Where the tasks of each block begin, and behind the last end the tasks."""
     starts = np.cumsum([0] + [len(t) for t in tasks])
-    return np.concatenate([starts, np.concatenate(tasks)]).astype(np.int32)
+    return np.concatenate([starts, *tasks]).astype(np.int32)
 
 
 def spans(run, tasks: list[list[int]], tiling) -> list[list[tuple[int, float, float]]]:
