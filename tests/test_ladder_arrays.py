@@ -77,6 +77,50 @@ def test_other_element_types_are_not_taken_for_float(name, others):
             ladder.launch(ladder.VERSIONS[-1], x, *[x] * others)
 
 
+matmul, mha = load("matmul", "ladder"), load("fused_mha", "ladder")
+FACTORS = dict(a=zeros(8, 16), b=zeros(16, 24), c=zeros(8, 24, dtype=np.float32))
+
+
+@pytest.mark.parametrize("changed, says", [
+    (dict(b=zeros(24, 24)), r"b has the shape \(24, 24\).*\(16, 24\)"),
+    (dict(c=zeros(24, 8, dtype=np.float32)), r"c has the shape \(24, 8\).*\(8, 24\)"),
+    (dict(a=zeros(8, 0), b=zeros(0, 24)), "at least one row and one column"),
+    (dict(b=zeros(16, 24, dtype=ml_dtypes.bfloat16)), "A is float16 and B is bfloat16"),
+    (dict(a=zeros(8, 16, dtype=np.int32), b=zeros(16, 24, dtype=np.int32)), "int32; this kernel exists for float16 and bfloat16 and float32"),
+    (dict(c=zeros(8, 24, dtype=np.int32)), "int32; this kernel exists for float32 and float16"),
+])
+@pytest.mark.parametrize("version", [0, 1, 5])
+def test_matmul_refuses_factors_that_do_not_fit(version, changed, says):
+    with pytest.raises(ValueError, match=says):
+        matmul.launch(matmul.VERSIONS[version], **{**FACTORS, **changed})
+
+
+def layer(**changed):
+    x = zeros(1, 9, 32)
+    return {**dict(x=x, weights=[zeros(32, 32)] * 4, biases=[zeros(32, dtype=np.float32)] * 4, y=x.copy(), heads=2), **changed}
+
+
+@pytest.mark.parametrize("changed, says", [
+    (dict(mask=zeros(9, 9, dtype=np.float32)), "float32; a mask holds one byte per score"),
+    (dict(mask=zeros(12, 12, dtype=np.uint8)), "mask has the shape"),
+    (dict(mask=zeros(1, 1, 9, 9, dtype=np.uint8)), "mask has the shape"),
+    (dict(weights=[zeros(64, 64)] * 4), r"weights\[0\] has the shape \(64, 64\)"),
+    (dict(weights=[zeros(32, 32)] * 3), "Four weights are needed"),
+    (dict(weights=[zeros(32, 32, dtype=np.float32)] * 4), r"weights\[0\] is float32; here it has to be float16"),
+    (dict(biases=[zeros(32)] * 4), r"biases\[0\] is float16; here it has to be float32"),
+    (dict(heads=0), "32 elements for 0 heads"),
+    (dict(x=zeros(1, 0, 32), y=zeros(1, 0, 32)), "at least one token"),
+])
+def test_fused_mha_refuses_arrays_that_do_not_belong_together(changed, says):
+    with pytest.raises(ValueError, match=says):
+        mha.launch(**layer(**changed))
+
+
+def test_fused_mha_of_float_is_said_before_the_build():
+    with pytest.raises(ValueError, match="float32; this kernel exists for float16 and bfloat16"):
+        mha.compile(dtype=np.float32)
+
+
 def test_names_of_element_types():
     assert [element(t) for t in (np.float16, "float32")] == ["half", "float"]
     assert element(ml_dtypes.bfloat16, bfloat16="bf16") == "bf16"

@@ -69,7 +69,12 @@ def agree(q, k, v, o, mask=None, p=None) -> None:
     kv_heads, keys = k.shape[1:3]
     fit(k=(k, (batch, kv_heads, keys, dim)), v=(v, (batch, kv_heads, keys, dim)), o=(o, q.shape), p=(p, (batch, heads, queries, keys)),
         mask=(mask, (queries, keys), (batch, queries, keys)))
-    if mask is not None and mask.dtype.itemsize != 1:
+    if mask is not None:
+        one_byte(mask)
+
+
+def one_byte(mask) -> None:
+    if mask.dtype.itemsize != 1:
         raise ValueError(f"The mask is {mask.dtype}; a mask holds one byte per score. Fix: (mask != 0).astype(np.uint8).")
 
 

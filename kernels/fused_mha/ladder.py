@@ -12,6 +12,7 @@ import numpy as np
 
 import helpers as hp
 from helpers.course import Version, load
+from helpers.course.fitting import element, fit
 
 HERE = Path(__file__).parent
 SHAPE = (1, 128, 512, 8)         # of the article: batch, seq, hidden; heads of 64
@@ -50,7 +51,9 @@ def misfits(rows, columns, block, piece, dim, masked) -> list[str]:
 def tiling(x, heads, bias=True, mask=None, causal=False, *, rows: int = 0, block: int = 0, columns: int = 0, blocks: int = 24):
     """The tiling struct, as the host code of an operator computes it: the largest tiles that fit and keep every core busy."""
     batch, seq, hidden = x.shape
-    if hidden % heads or hidden // heads > 256:
+    if batch < 1 or seq < 1 or hidden < 1:
+        raise ValueError(f"x has the shape {tuple(x.shape)}: at least one token with one element is needed.")
+    if heads < 1 or hidden % heads or hidden // heads > 256:
         raise ValueError(f"{hidden} elements for {heads} heads: hidden must be a multiple of heads, with at most 256 for each.")
     dim = hidden // heads
     if not columns:     # enough tiles of x for all cores
@@ -74,12 +77,29 @@ def workspace_bytes(t, blocks: int, itemsize: int = 2) -> int:
 
 
 def compile(version: Version = FUSED, dtype=np.float16, **options) -> hp.Kernel:
-    return hp.compile(version.path, name=f"{version.path.stem}_{attention.kind(dtype)}", **options)
+    return hp.compile(version.path, name=f"{version.path.stem}_{element(dtype, float16='half', bfloat16='bf16')}", **options)
+
+
+def agree(x, weights, biases, y, mask=None) -> None:
+    """Refuses arrays that do not belong together, as attention does."""
+    batch, seq, hidden = x.shape
+    if len(weights) != 4 or biases is not None and len(biases) != 4:
+        raise ValueError("Four weights are needed, of q, k, v and the output, and four biases or None.")
+    square = {f"weights[{i}]": (w, (hidden, hidden)) for i, w in enumerate(weights)}
+    rows = {f"biases[{i}]": (b, (hidden,)) for i, b in enumerate(biases or ())}
+    fit(**square, **rows, y=(y, x.shape), mask=(mask, (seq, seq), (batch, seq, seq)))
+    if mask is not None:
+        attention.one_byte(mask)
+    for name, (array, _) in (square | rows).items():
+        wanted = np.dtype(np.float32) if name in rows else x.dtype
+        if array.dtype != wanted:
+            raise ValueError(f"{name} is {array.dtype}; here it has to be {wanted}.")
 
 
 def launch(x, weights, biases, y, heads, mask=None, causal=False, *, rows: int = 0, block: int = 0, columns: int = 0, kernel=None, blocks: int = 0, **options) -> hp.Run:
     """weights: of q, k, v and the output; biases: the same four, or None."""
     blocks = blocks or FUSED.blocks
+    agree(x, weights, biases, y, mask)
     t = tiling(x, heads, biases is not None, mask, causal, rows=rows, block=block, columns=columns, blocks=blocks)
     kernel = kernel or compile(FUSED, x.dtype)
     work = hp.workspace(workspace_bytes(t, blocks))

@@ -5,6 +5,7 @@ import numpy as np
 
 import helpers as hp
 from helpers.course import Version
+from helpers.course.fitting import element, fit
 
 HERE = Path(__file__).parent
 SHAPE = (1024, 1024, 1024)     # M, N, K of the ladder, half in and float out
@@ -27,10 +28,8 @@ def _up(n: int, to: int) -> int:
 
 def kind(a_type, c_type) -> str:
     """Name of the kernel for these element types."""
-    name = {2: "half", 4: "float"}[np.dtype(a_type).itemsize]
-    if np.dtype(a_type).name == "bfloat16":
-        name = "bfloat16"
-    return f"matmul_{name}{'_half' if np.dtype(c_type) == np.float16 else ''}"
+    name = element(a_type, float16="half", bfloat16="bfloat16", float32="float")
+    return f"matmul_{name}{element(c_type, float32='', float16='_half')}"
 
 
 def base_of(m: int, n: int, k: int, itemsize: int, base=BASE) -> tuple[int, int, int]:
@@ -66,7 +65,12 @@ def compile(version: Version, dtype=np.float16, out=np.float32, **options) -> hp
 
 def launch(version: Version, a, b, c, *, kernel=None, blocks: int = 0, base=None, **options) -> hp.Run:
     """c = a * b with this version. kernel: a built one; blocks, base: others than the ladder's."""
-    (m, k), n = a.shape, b.shape[1]
+    (m, k), n = a.shape, b.shape[-1]
+    fit(b=(b, (k, n)), c=(c, (m, n)))
+    if min(m, n, k) < 1:
+        raise ValueError(f"A is {m} x {k} and B is {k} x {n}: a product needs at least one row and one column of each.")
+    if a.dtype != b.dtype:
+        raise ValueError(f"A is {a.dtype} and B is {b.dtype}: the cube multiplies elements of one type.")
     kernel = kernel or compile(version, a.dtype, c.dtype)
     made = tiling(version, m, n, k, a.itemsize, a.dtype.name, c.dtype.name, blocks, base)
     return kernel.launch(blocks or (made.usedCoreNum if version.name == "v6" else version.blocks), (a, b, c, made), **options)
