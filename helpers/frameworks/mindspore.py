@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from contextlib import contextmanager
 from typing import Callable
 
@@ -44,6 +45,7 @@ ms.set_context(pynative_synchronize=True)
 _NAMES = {ms.float32: "float32", ms.float16: "float16", ms.bfloat16: "bfloat16", ms.float64: "float64", ms.int32: "int32", ms.int64: "int64",
           ms.int16: "int16", ms.int8: "int8", ms.uint8: "uint8", ms.bool_: "bool"}
 TYPES = {name: dtype for dtype, name in _NAMES.items()}
+_one_at_a_time = threading.RLock()
 FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra")
 _TEXT = """\
 // {name} for ops.Custom of MindSpore. {inputs} inputs, then {outputs} outputs; 0 = done.
@@ -72,6 +74,15 @@ extern "C" int {name}(int nparam, void** params, int* ndims, int64_t** shapes, c
     return fail(words);
 }}
 """
+
+
+class Custom(ms.ops.Custom):
+    """ops.Custom, one call at a time in PyNative: MindSpore keeps the addresses of the tensors of a call in one place
+    for all threads, and two calls at once get each other's results."""
+
+    def __call__(self, *args):
+        with _one_at_a_time:
+            return super().__call__(*args)
 
 
 def custom(kernel, infer_shape: Callable, infer_dtype: Callable, bprop: Callable | None = None, *, name: str = "", blocks: int | Callable = 1,
@@ -110,7 +121,7 @@ def custom(kernel, infer_shape: Callable, infer_dtype: Callable, bprop: Callable
 
     # MindSpore remembers the result of infer_shape by the path of the library: another function, another path.
     identity = "\0".join([*(str(k.built.path) for k in kernels.values()), *map(_code, (tiling, blocks, infer_shape, infer_dtype))])
-    return ms.ops.Custom(library(name, inputs, outputs, identity, planner), _whole_shapes(infer_shape), infer_dtype, "aot", bprop)
+    return Custom(library(name, inputs, outputs, identity, planner), _whole_shapes(infer_shape), infer_dtype, "aot", bprop)
 
 
 def op(name: str, *, target: str = "auto", gradient: bool = True, **attrs):
@@ -126,8 +137,8 @@ def op(name: str, *, target: str = "auto", gradient: bool = True, **attrs):
         from .mindspore_ascend import function
         func, reg_info = function(_camel(name) + "Custom", list(found.inputs), list(found.outputs), list(found.dtypes), found.fixed, values)
         return ms.ops.Custom(func, shape, dtype, "aot", bprop, reg_info)
-    return ms.ops.Custom(library(name, len(found.inputs), len(found.outputs), repr(sorted(values.items())), launcher.op_planner(found, **values)),
-                         shape, dtype, "aot", bprop)
+    return Custom(library(name, len(found.inputs), len(found.outputs), repr(sorted(values.items())), launcher.op_planner(found, **values)),
+                  shape, dtype, "aot", bprop)
 
 
 def text(name: str, inputs: int, outputs: int, plans) -> str:
@@ -211,11 +222,18 @@ def _whole_shapes(infer_shape):
 def _infer_functions(found: Op):
     """infer_shape and infer_dtype of an operator of the catalogue, with as many parameters as it has inputs."""
     def shape(*shapes):
+        for name, one in zip(found.inputs, shapes):
+            if not isinstance(one, (list, tuple)):
+                raise TypeError(f"{name} of {found.name} is no tensor, it has no shape. Make one: mindspore.Tensor(…)")
         out = [list(s) for s in found.shapes(*(tuple(s) for s in shapes))]
         return out[0] if len(out) == 1 else tuple(out)
 
     def dtype(*types):
-        names = [_NAMES[t.element_type() if hasattr(t, "element_type") else t] for t in types]      # a type, or that of a tensor
+        types = [t.element_type() if hasattr(t, "element_type") else t for t in types]      # a type, or that of a tensor
+        for name, type_ in zip(found.inputs, types):
+            if type_ not in _NAMES:
+                raise TypeError(f"{name} of {found.name} is no tensor of numbers (its type is {type_}). Make one: mindspore.Tensor(…)")
+        names = [_NAMES[t] for t in types]
         found.check_dtypes(*names)
         out = [TYPES[n] for n in found.out_dtypes(*names)]
         return out[0] if len(out) == 1 else tuple(out)
