@@ -233,3 +233,29 @@ def test_what_is_no_profile_is_said(tmp_path, name, content, words):
         hp.profile(tmp_path)
     with pytest.raises(ProfileError, match="There is no"):
         hp.profile(tmp_path / "missing")
+
+
+ROW = "Op Name,Task Duration(us),Task Wait Time(us),Block Dim,aiv_time(us),aiv_vec_time(us)\nrope,{},0.5,8,1.9,0.5\n"
+EVENT_ = '[{{"ph": "X", "name": "MOV", "pid": "core0.veccore0", "tid": "MTE2", {}}}]'
+
+
+@pytest.mark.parametrize("text", ['"4,1"', '"4,100.5"', "fast", "inf"])
+def test_text_where_a_number_belongs_is_an_error(tmp_path, text):
+    """Of another locale, or of a spreadsheet: it must not become 0 us."""
+    (tmp_path / "op_summary_1.csv").write_text(ROW.format(text))
+    with pytest.raises(ProfileError, match=r"Task Duration\(us\) holds .* no number"):
+        hp.profile(tmp_path)
+    (tmp_path / "op_summary_1.csv").write_text(ROW.format("4.1").replace(",0.5,8", ",N/A,8"))
+    assert hp.profile(tmp_path).runs[0].time_us == 4.1
+
+
+@pytest.mark.parametrize("content, words", [("null", "no trace"), ('"a"', "no trace"), ("[1, 2]", "no trace"), ("[" * 100_000, "no trace"), ('{"traceEvents": 3}', "no trace"),
+                                            (EVENT_.format('"ts": "q", "dur": 1'), "cannot be read"), (EVENT_.format('"dur": 1'), "cannot be read"),
+                                            (EVENT_.format('"ts": 1, "dur": -4'), "cannot be read"), (EVENT_.format('"ts": 1, "dur": NaN'), "cannot be read"),
+                                            (EVENT_.format('"ts": 1, "dur": 4, "args": {"line": "x"}'), "cannot be read")])
+def test_a_broken_trace_is_named(tmp_path, content, words):
+    (tmp_path / "trace.json").write_text(content)
+    with pytest.raises(ProfileError, match=words):
+        hp.profile(tmp_path)
+    (tmp_path / "trace.json").write_text(EVENT_.format('"ts": 1, "dur": 4, "args": null'))
+    assert hp.profile(tmp_path).run().time_us == 4

@@ -1,4 +1,4 @@
-"""CSV files of the profilers: header names as they are written, NA as NaN."""
+"""CSV files of the profilers: header names as they are written, N/A as NaN. Text where a number belongs is an error."""
 from __future__ import annotations
 
 import csv
@@ -6,6 +6,9 @@ import math
 from pathlib import Path
 
 from ..errors import WorkbookError
+
+
+_NO_VALUE = {"", "-", "--", "n/a", "na", "nan", "none", "null"}
 
 
 class ProfileError(WorkbookError, ValueError):
@@ -23,14 +26,18 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 def number(row: dict[str, str], *columns: str) -> float:
-    """The first of these columns that the file has; NaN when it holds no number."""
-    for column in columns:
-        if column in row:
-            try:
-                return float(row[column])
-            except ValueError:
-                return math.nan
-    return math.nan
+    """The first of these columns that the file has; NaN where the profiler writes that it has no value."""
+    column = next((c for c in columns if c in row), None)
+    if column is None or row[column].lower() in _NO_VALUE:
+        return math.nan
+    try:
+        value = float(row[column])
+    except ValueError:
+        value = math.inf
+    if math.isinf(value):
+        raise ProfileError(f"{column} holds {row[column]!r}, which is no number. Profilers write a point and no thousands separators: 1234.5. "
+                           "Was the file saved by a spreadsheet? Take the original.")
+    return value
 
 
 def total(rows: list[dict[str, str]], *columns: str) -> float | None:

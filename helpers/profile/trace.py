@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -28,7 +29,9 @@ def read(paths: list[Path], chip, name: str = "", source: str = "") -> Run:
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             events = content["traceEvents"] if isinstance(content, dict) else content
-        except (ValueError, KeyError):
+            if not isinstance(events, list) or not all(isinstance(e, dict) for e in events):
+                raise ValueError("no list of events")
+        except (ValueError, KeyError, RecursionError):
             raise ProfileError(f"{path} is no trace: a JSON file with traceEvents was expected.") from None
         about = content.get("otherData", {}) if isinstance(content, dict) else {}
         processes, lanes = {}, {}
@@ -45,10 +48,15 @@ def read(paths: list[Path], chip, name: str = "", source: str = "") -> Run:
                 continue
             process = processes.get(e.get("pid"), str(e.get("pid")))
             core = cores.setdefault(process if process != "0" else path.parent.name, len(cores))
-            args = e.get("args", {})
-            file, line = _place(args)
-            rows.append((core, core, PIPES.index(lane), ops.setdefault(e.get("name", "?"), len(ops)), line, where.setdefault(file, len(where)), float(e["ts"]) * 1e3,
-                         float(e.get("dur", 0)) * 1e3, int(args.get("bytes", 0)), int(args.get("elements", 0))))
+            try:
+                args = e.get("args") or {}
+                file, line = _place(args)
+                start, length, size, elements = float(e["ts"]), float(e.get("dur", 0)), int(args.get("bytes", 0)), int(args.get("elements", 0))
+                if not (math.isfinite(start) and 0 <= length < math.inf):
+                    raise ValueError("no time")
+            except (ValueError, TypeError, KeyError, AttributeError):
+                raise ProfileError(f"{path.name}: an instruction cannot be read: {str(e)[:200]}. It has ts and dur in us, and args with bytes, elements and a line.") from None
+            rows.append((core, core, PIPES.index(lane), ops.setdefault(e.get("name", "?"), len(ops)), line, where.setdefault(file, len(where)), start * 1e3, length * 1e3, size, elements))
     if not rows:
         raise ProfileError("The trace holds no instruction of a pipe.")
     order = sorted(cores, key=_core_key)
