@@ -35,7 +35,7 @@ def _open(found: list[Outcome]) -> list[str]:
 
 def _verdict(p, seen: list[Outcome]) -> str:
     if not p.probes:
-        return f"no probe yet: {p.settle}"
+        return f"by hand: {p.settle}"
     if not seen:
         return "its probes were not run"
     if any(o.verdict == "failed" for o in seen):

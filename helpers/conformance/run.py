@@ -5,8 +5,8 @@ import fnmatch
 from typing import Callable, Iterator
 
 from .. import kernel as kernels
-from ..errors import WorkbookError
-from .cases import FAMILIES, Family
+from ..errors import CompileError, WorkbookError
+from .cases import FAMILIES, Family, unit_text
 from .compare import Outcome
 
 # What runs one call: (family, number of the call) -> (bytes of the result, time in us)
@@ -14,17 +14,27 @@ Runner = Callable[[Family, int], tuple]
 
 
 class Target:
-    """Builds each family once for its target."""
+    """Builds the families of a unit together for its target."""
 
     def __init__(self, target: str):
         self.target, self._built = target, {}
 
     def __call__(self, family: Family, number: int):
         if family.name not in self._built:
-            self._built[family.name] = kernels.compile(family.text, name=family.name, target=self.target)
+            self._built[family.name] = self._build(family)
         x, y, z = family.arrays()
-        run = self._built[family.name].launch(1, (x, y, z, number))
+        run = self._built[family.name].launch(1, (x, y, z, number, *family.arguments()))
         return z, run.time_us
+
+    def _build(self, family: Family):
+        """From the text of its unit; one family that a compiler refuses does not take the others along."""
+        mates = [f for f in FAMILIES if f.unit == family.unit]
+        try:
+            return kernels.compile(unit_text(mates or [family]), name=family.name, target=self.target)
+        except CompileError:
+            if len(mates) == 1:
+                raise
+            return kernels.compile(family.text, name=family.name, target=self.target)
 
 
 def outcomes(only: str = "*", device: Runner | None = None, twin: Runner | None = None) -> Iterator[Outcome]:
