@@ -1,11 +1,13 @@
 """The conformance run: every call works on the twin, a device that differs is described, open points get their verdict."""
+import dataclasses
+
 import numpy as np
 import pytest
 
 import helpers as hp
 from helpers import npu_probe
 from helpers.conformance import __main__ as command
-from helpers.conformance.cases import FAMILIES, N, values
+from helpers.conformance.cases import FAMILIES, Call, N, values
 from helpers.conformance.compare import Outcome, ulps
 from helpers.conformance.points import points
 from helpers.conformance.report import markdown
@@ -73,11 +75,154 @@ def test_what_the_open_points_say_of_the_twin_is_so(twin):
     assert not np.signbit(result(twin, "Relu float")[2][1]) and np.signbit(result(twin, "LeakyRelu float")[2][1])
 
 
+def first(twin, label, count=1):
+    return result(twin, label)[2][:count].tolist()
+
+
+def bits(z):
+    return z.view(np.uint32)
+
+
+def test_what_the_points_of_the_core_say_is_so(twin):
+    assert first(twin, "macros of the vector core") == [15] and first(twin, "kernel type nobody wrote", 3) == [11, 11, 11]
+    assert first(twin, "GetUBSizeInBytes") == [196608] and first(twin, "GetArchVersion") == [0x220]
+    assert first(twin, "type of half and float", 2) == [4, 2] and first(twin, "SetBufferLen") == [64 // 4]
+    assert first(twin, "LocalMemAllocator of UB", 2) == [32, 32 + 64] and first(twin, "GroupBarrier workspace") == [512 * 6]
+    x, _, z = result(twin, "float scalar to int")
+    with np.errstate(invalid="ignore"):
+        clamped = np.clip(np.rint(np.nan_to_num(x[:24].astype(np.float64), nan=0.0)), -2**31, 2**31 - 1)
+    np.testing.assert_array_equal(z[:24], clamped)
+    np.testing.assert_array_equal(result(twin, "SetValue to GM without a clean")[2][:32], np.arange(100, 132))
+    x, _, z = result(twin, "Mmad on a vector core")
+    np.testing.assert_array_equal(z, x)
+    x, y, z = result(twin, "Duplicate on a cube core")
+    np.testing.assert_array_equal(z.reshape(16, 16), square(x) @ square(y).T)
+
+
+def test_what_the_points_of_the_vector_core_say_is_so(twin):
+    x, _, z = result(twin, "DataCopyPad after SetPadValue")
+    assert (z[5:8] == 5).all() and z[8] == x[8]
+    x, y, z = result(twin, "Compare to the register, half a repeat")
+    assert bits(z)[:2].tolist() == [np.packbits((x < y)[:32], bitorder="little").view(np.uint32)[0], 0]
+    x, _, z = result(twin, "GetReduceMaxMinCount")
+    assert z[16] == x.max() and bits(z)[17] == x.argmax() > 64
+    x, _, z = result(twin, "GatherMask of 300 repeats")
+    np.testing.assert_array_equal(z[:240], np.tile(x[[0, 2, 4, 6]], 60))
+    assert z[255] == 300 * 4 and first(twin, "ReduceSum of 4100 repeats") == [4100 * 64]
+    for label in ("ReduceSum read at once", "DataSyncBarrier SEQ"):
+        z = result(twin, label)[2]
+        assert z[8] == z[0] != 1
+    x, _, z = result(twin, "Sort32 from a start of 32 B")
+    np.testing.assert_array_equal(z[:64:2], -np.sort(-x[8:40]))
+    assert np.isnan(first(twin, "Sort with NaN")[0])
+    x, _, z = result(twin, "Cast half to int4b_t")
+    wide = np.clip(np.rint(x.astype(np.float32)), -8, 7).astype(int) & 15
+    np.testing.assert_array_equal(z[:128].view(np.uint8), wide[0::2] | wide[1::2] << 4)
+    x, _, z = result(twin, "CastDeq int16_t to int8_t")
+    np.testing.assert_array_equal(z[:8], np.clip(np.rint(x[:8] * 0.5 + 1), -128, 127))
+    assert first(twin, "MrgSort counts", 4) == [77] * 4
+    x, _, z = result(twin, "Muls beyond 65504 half")
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(z, x * np.float16(1000))
+    assert np.isinf(z).any()
+
+
+def test_what_the_points_of_the_library_say_is_so(twin):
+    for ctype in ("half", "float"):
+        z = result(twin, f"Tanh of 5 elements {ctype}")[2]
+        assert (z[5:] == 1).all() and (z[:5] != 1).any()
+    for op in ("ClampMax", "ClampMin"):
+        x, _, z = result(twin, f"{op} of NaN float")
+        np.testing.assert_array_equal(np.isnan(z), np.isnan(x))
+    x, _, z = result(twin, "Power of a negative base float")
+    np.testing.assert_array_equal(np.isnan(z), np.isnan(x))
+    x, y, z = result(twin, "Power float")
+    assert np.isnan(z[(x < 0) & np.isfinite(x) & np.isfinite(y) & (y != np.rint(y))]).all()
+    x, _, z = result(twin, "Power int32_t overflows")
+    np.testing.assert_array_equal(z, x * x * x)
+    x, _, z = result(twin, "Power int32_t of a negative exponent")
+    np.testing.assert_array_equal(z[np.abs(x) > 1], 0)
+    x, _, z = result(twin, "SoftMax float in NZ")
+    e = np.exp(square(x))
+    np.testing.assert_allclose(z.reshape(16, 16), e / e.sum(axis=1, keepdims=True), rtol=1e-6)
+    x, _, z = result(twin, "SoftMax half")
+    e = np.exp(x.reshape(8, 32).astype(np.float64) - x.reshape(8, 32).max(axis=1, keepdims=True))
+    np.testing.assert_array_equal(z, (e / e.sum(axis=1, keepdims=True)).astype(np.float16).ravel())
+    x, _, z = result(twin, "DropOut half keeps everything")
+    np.testing.assert_array_equal(z, x)
+    x, _, z = result(twin, "DropOut float of bits")
+    np.testing.assert_array_equal(z[:16], np.where([1, 1, 1] + 5 * [0] + [1] + 7 * [0], x[:16] * 2, 0))
+    x, _, z = result(twin, "AscendQuant float")
+    assert np.isnan(x).any() and (z[np.isnan(x)] == 0).all()
+    x, _, z = result(twin, "AscendDequant to float by count")
+    np.testing.assert_array_equal(z[:64], x[:64].astype(np.float32) * np.float32(0.3))
+
+
+def square(x):
+    return x.reshape(16, 16).astype(np.float64)
+
+
+def test_what_the_points_of_the_cube_say_is_so(twin):
+    def product(label):
+        x, y, z = result(twin, label)
+        return square(x), square(y), z.reshape(16, 16)
+    for label in ("Mmad half with a bias and cmatrixInitVal", "bias table, two blocks without a gap", "bias table, one block of 64 B of half"):
+        a, b, z = product(label)
+        at = 32 if "two" in label else 16 if "one" in label else 0
+        np.testing.assert_array_equal(z, a @ b.T + b.ravel()[at:at + 16])
+    a, b, z = product("DataCopyPad to L1")
+    rows = np.zeros((16, 16))
+    rows[:, :10] = b[:, :10]
+    np.testing.assert_array_equal(z, rows @ b.T)
+    a, b, z = product("LoadData of windows side by side")
+    np.testing.assert_array_equal(z, b @ b.T)
+    assert set(result(twin, "Mmad int8_t overflows")[2].tolist()) == {2**31 - 1} and set(result(twin, "Mmad int8_t")[2].tolist()) == {127 * 127 * 32}
+    plain, shifted = result(twin, "Fixpipe int32_t to half")[2], result(twin, "Fixpipe int32_t to half with a shift")[2]
+    assert np.abs(plain.astype(np.float64) / 16 - shifted).max() < 0.01
+    x, y, z = result(twin, "Mmad float")
+    a, b = x[:128].reshape(16, 8).astype(np.float64), y[:128].reshape(16, 8).astype(np.float64)
+    np.testing.assert_array_equal(z.reshape(16, 16), (a @ b.T).astype(np.float32))
+    for label, bump in (("Mmad float HF32 ties to even", "even"), ("Mmad float HF32 nearest zero", "away")):
+        x, y, z = result(twin, label)
+        def cut(v):
+            u = bits(v[:128]).astype(np.uint64)
+            u = u + (0x7FF + (u >> 12 & 1) if bump == "even" else 0x800) & 0xFFFFF000
+            return u.astype(np.uint32).view(np.float32).reshape(16, 8).astype(np.float64)
+        np.testing.assert_array_equal(z.reshape(16, 16), (cut(x) @ cut(y).T).astype(np.float32))
+    z = result(twin, "Fixpipe float in saturation mode")[2]
+    np.testing.assert_array_equal(z, result(twin, "Mmad float of NaN and infinity")[2])
+    assert np.isnan(z).any() and np.isinf(z).any()
+    a, b, z = product("Fixpipe to int8_t of one 16 wide column")
+    np.testing.assert_array_equal(z, np.clip(np.rint((a @ b.T).astype(np.float32) * 0.5), -128, 127))
+    a, b, z = product("Matmul half, bias switched off")
+    np.testing.assert_array_equal(z, a @ b)
+    a, b, z = product("Matmul half of no rows, then of 5")
+    np.testing.assert_array_equal(z, np.vstack([(a @ b)[:5], np.ones((11, 16))]))
+    for ratio in ("1:1", "1:2"):
+        a, b, z = product(f"CrossCoreSetFlag {ratio}, 16 round trips")
+        np.testing.assert_array_equal(z, a @ b.T + 1)
+
+
+def test_messages_between_cores_take_time(everything):
+    us = {o.label: o.twin_us for o in everything}
+    assert us["CrossCoreSetFlag 1:2, 16 round trips"] > us["CrossCoreSetFlag 1:2"] + 16 * 0.1
+
+
+def test_a_family_that_is_refused_does_not_take_its_unit_along(monkeypatch):
+    from helpers.conformance import run as runs
+    good = next(f for f in FAMILIES if f.name == "half_copies")
+    bad = dataclasses.replace(good, name="refused", calls=(Call("nothing the compiler knows", "NoSuchCall(d);"),))
+    monkeypatch.setattr(runs, "FAMILIES", (good, bad))
+    found = {o.label: o for o in outcomes()}
+    assert found["atomic add half"].error == "" and "NoSuchCall" in found["nothing the compiler knows"].error
+
+
 def test_open_points_have_a_probe_or_say_how():
     for p in points():
         assert p.question.endswith("?") or p.question.endswith("."), p.name
         assert p.twin and set(p.probes) <= set(LABELS), (p.name, set(p.probes) - set(LABELS))
         assert bool(p.probes) != bool(p.settle), p.name
+    assert len(points()) > 100 and sum(bool(p.probes) for p in points()) > 70
 
 
 def test_inputs_hold_the_edges_and_are_the_same_every_time():

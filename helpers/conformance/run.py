@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import fnmatch
+from dataclasses import replace
 from typing import Callable, Iterator
 
 from .. import kernel as kernels
@@ -21,20 +22,24 @@ class Target:
 
     def __call__(self, family: Family, number: int):
         if family.name not in self._built:
-            self._built[family.name] = self._build(family)
+            self._build(family)
         x, y, z = family.arrays()
         run = self._built[family.name].launch(1, (x, y, z, number, *family.arguments()))
         return z, run.time_us
 
-    def _build(self, family: Family):
+    def _build(self, family: Family) -> None:
         """From the text of its unit; one family that a compiler refuses does not take the others along."""
-        mates = [f for f in FAMILIES if f.unit == family.unit]
+        mates = [f for f in FAMILIES if f.unit == family.unit] or [family]
         try:
-            return kernels.compile(unit_text(mates or [family]), name=family.name, target=self.target)
+            kernel = kernels.compile(unit_text(mates), name=family.name, target=self.target)
         except CompileError:
             if len(mates) == 1:
                 raise
-            return kernels.compile(family.text, name=family.name, target=self.target)
+            mates, kernel = [family], kernels.compile(family.text, name=family.name, target=self.target)
+        self._built[family.name] = kernel
+        if type(kernel) is kernels.Kernel:       # on the twin its library holds the others too
+            entries = {e.name: e for e in kernel.built.entries}
+            self._built |= {f.name: replace(kernel, entry=entries[f.name]) for f in mates}
 
 
 def outcomes(only: str = "*", device: Runner | None = None, twin: Runner | None = None) -> Iterator[Outcome]:
