@@ -43,8 +43,8 @@ def test_a_head_without_elements():
         attention.tiling(attention.VERSIONS[1], zeros(1, 1, 4, 0), zeros(1, 1, 4, 0))
 
 
-@pytest.mark.parametrize("version, sizes, says", [(1, dict(block=12), "v2: block=12 has to be a multiple of 8"), (0, dict(rows=-1), "v1: rows=-1"),
-                                                  (2, dict(rows=24), "v3: rows=24 has to be a multiple of 16"), (4, dict(block=-16), "v5: block=-16")])
+@pytest.mark.parametrize("version, sizes, says", [(1, dict(block=12), "v2: block=12 has to be a positive multiple of 8"), (0, dict(rows=-1), "v1: rows=-1 has to be positive"),
+                                                  (2, dict(rows=24), "v3: rows=24 has to be a positive multiple of 16"), (4, dict(block=-16), "v5: block=-16")])
 def test_tiles_of_whole_steps(version, sizes, says):
     with pytest.raises(ValueError, match=says):
         attention.tiling(attention.VERSIONS[version], ARRAYS["q"], ARRAYS["k"], **sizes)
@@ -108,6 +108,8 @@ def layer(**changed):
     (dict(weights=[zeros(32, 32)] * 3), "Four weights are needed"),
     (dict(weights=[zeros(32, 32, dtype=np.float32)] * 4), r"weights\[0\] is float32; here it has to be float16"),
     (dict(biases=[zeros(32)] * 4), r"biases\[0\] is float16; here it has to be float32"),
+    (dict(columns=24), "fused: columns=24 has to be a positive multiple of 16"),
+    (dict(rows=8), "fused: rows=8"),
     (dict(heads=0), "32 elements for 0 heads"),
     (dict(x=zeros(1, 0, 32), y=zeros(1, 0, 32)), "at least one token"),
 ])

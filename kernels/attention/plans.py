@@ -17,11 +17,12 @@ def padded(n: int, to: int = LANES) -> int:
     return -(-n // to) * to
 
 
-def whole(version, rows: int, block: int, row_step: int, key_step: int) -> None:
+def whole(version, step: int, **sizes: int) -> None:
     """Sizes that were asked for: whole steps of the instructions. 0 leaves the choice to the plan."""
-    for what, size, step in (("rows", rows, row_step), ("block", block, key_step)):
+    for what, size in sizes.items():
         if size < 0 or size % step:
-            raise ValueError(f"{version.name}: {what}={size} has to be a multiple of {step}, or 0 for the largest that fits.")
+            wanted = f"a positive multiple of {step}" if step > 1 else "positive"
+            raise ValueError(f"{version.name}: {what}={size} has to be {wanted}, or 0 for the largest that fits.")
 
 
 # ---- v1 and v2: vector cores only
@@ -44,7 +45,8 @@ def vector(version, heads, queries, keys, dim, itemsize, masked, keep, rows=0, b
     """Keys of a block: as many as take two thirds of UB. Queries of a task: as many as fit, but a task for every core."""
     if keep:
         raise ValueError(f"{version.name} does not give the probabilities; v3 does.")
-    whole(version, rows, block, 1, 8)
+    whole(version, 1, rows=rows)
+    whole(version, 8, block=block)
     block = block or min(version.tile, 131_072 // key_bytes(version, dim, itemsize) // 8 * 8)
     if block < 8:
         raise ValueError(f"{version.name}: eight rows of k with dim {dim} do not fit UB.")
@@ -88,7 +90,7 @@ def cube(version, heads, queries, keys, dim, itemsize, masked, keep, rows=0, blo
     """The largest tile that fits all memories. Fewer rows mean that k and v are read more often."""
     if dim > 256:
         raise ValueError(f"{version.name}: dim {dim} is more than 256; v2 takes it.")
-    whole(version, rows, block, C0, C0)
+    whole(version, C0, rows=rows, block=block)
     block = block or min(version.tile, padded(keys, C0))
     pieces = [p for p in (128, 64, 32, 16) if p <= block] or [16]
     for n in [rows] if rows else range(min(128, padded(max(queries, 1), C0)), 0, -C0):

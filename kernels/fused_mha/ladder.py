@@ -55,6 +55,7 @@ def tiling(x, heads, bias=True, mask=None, causal=False, *, rows: int = 0, block
         raise ValueError(f"x has the shape {tuple(x.shape)}: at least one token with one element is needed.")
     if heads < 1 or hidden % heads or hidden // heads > 256:
         raise ValueError(f"{hidden} elements for {heads} heads: hidden must be a multiple of heads, with at most 256 for each.")
+    plans.whole(FUSED, plans.C0, rows=rows, block=block, columns=columns)
     dim = hidden // heads
     if not columns:     # enough tiles of x for all cores
         tiles = -(-batch * seq // 128)
