@@ -364,6 +364,48 @@ def test_stores_by_raw_pointers_are_not_counted():
                 op(torch.arange(8.0))
 
 
+TWICE = """#include "kernel_operator.h"
+using namespace AscendC;
+extern "C" __global__ __aicore__ void first_half_twice(GM_ADDR x, GM_ADDR y, uint32_t count) {
+    GlobalTensor<float> xGm, yGm;
+    xGm.SetGlobalBuffer((__gm__ float*)x, count);
+    yGm.SetGlobalBuffer((__gm__ float*)y, count);
+    TPipe pipe;
+    TBuf<> buffer;
+    pipe.InitBuffer(buffer, count * sizeof(float));
+    LocalTensor<float> local = buffer.Get<float>();
+    DataCopy(local, xGm, count);
+    PipeBarrier<PIPE_ALL>();
+    for (int i = 0; i < 2; ++i) {
+        DataCopy(yGm, local, count / 2);
+        PipeBarrier<PIPE_ALL>();
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("make, rest", [(lambda x: torch.empty_like(x), torch.nan), (lambda x: torch.empty(64), torch.nan), (lambda x: x.new_empty(64), torch.nan), (lambda x: torch.zeros_like(x), 0.0),
+                                        (lambda x: torch.empty(64, dtype=torch.int32), 2**31 - 1), (lambda x: torch.empty_like(x.view(8, 8)), torch.nan)])
+def test_what_a_kernel_leaves_out_is_seen(make, rest):
+    """As many bytes as the output has, but some of them twice: the rest must not be what lay in memory."""
+    twice = workbook.custom({torch.float32: hp.compile(TWICE, name="first_half_twice")}, out=make, name="twice", tiling=lambda x: (x.numel(),))
+    found = twice(torch.arange(64.0))
+    values = found.flatten().view(torch.float32)
+    torch.testing.assert_close(values[:32], torch.arange(32.0))
+    torch.testing.assert_close(found.flatten()[32:], torch.full((32,), rest, dtype=found.dtype), equal_nan=True)
+
+
+def test_an_output_that_is_no_tensor_is_named(kernels):
+    with pytest.raises(TypeError, match="out returns a ndarray"):
+        twice(kernels, out=lambda x: np.zeros(8), name="no_tensor")(torch.ones(8))
+
+
+@pytest.mark.parametrize("out", [torch.empty_like, torch.zeros_like, lambda *tensors: torch.empty_like(tensors[0])])
+def test_an_output_function_without_names_is_named(kernels, out):
+    with pytest.raises(TypeError, match="no parameter names"):
+        workbook.custom(kernels, out=out, name="no_names", tiling=lambda x: x.numel())
+
+
 def test_an_output_that_is_an_input_is_refused(kernels):
     with pytest.raises(RuntimeError, match="must not also be an input|alias"):
         twice(kernels, out=lambda x: x, name="twice_alias")(torch.ones(8))

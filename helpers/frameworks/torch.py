@@ -17,6 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..arguments import POINTER
 from ..errors import Finding, KernelError
@@ -64,7 +65,12 @@ def custom(kernels, out: Callable, *, name: str = "", blocks: int | Callable = 1
     """
     if not isinstance(kernels, Mapping) or not kernels:
         raise TypeError("Say which element type each kernel is for: custom({torch.float16: my_kernel}, …)")
-    parameters = inspect.signature(out).parameters.values()
+    try:
+        parameters = inspect.signature(out).parameters.values()
+    except (ValueError, TypeError):                    # of a function written in C
+        parameters = None
+    if parameters is None or any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
+        raise TypeError("out has no parameter names that could name the operator's tensors. Write them: out=lambda x: torch.empty_like(x)")
     tensors = tuple(p.name for p in parameters if p.default is p.empty)
     numbers = {p.name: p.default for p in parameters if p.default is not p.empty}
     first: Kernel = next(iter(kernels.values()))
@@ -77,6 +83,9 @@ def custom(kernels, out: Callable, *, name: str = "", blocks: int | Callable = 1
         _check_dtypes(signature, inputs, tuple(kernels))
         made = out(*inputs, **given)
         made = tuple(made) if isinstance(made, (tuple, list)) else (made,)
+        for one in made:
+            if not isinstance(one, torch.Tensor):
+                raise TypeError(f"out returns a {type(one).__name__} where {first.name} has an output: return tensors, such as torch.empty_like({tensors[0]}).")
         if len(made) != signature.results:
             raise TypeError(f"out returns {_count(len(made), 'tensor')}; after {', '.join(tensors)}, {first.name} has the outputs {', '.join(pointers[len(tensors):])}.")
         return made
@@ -176,6 +185,17 @@ def nodes(function: Callable, *args) -> list[str]:
     return found
 
 
+class _Poisoned(TorchDispatchMode):
+    """torch.empty gives NaN, or the largest integer: what a kernel leaves out is seen, and is not what lay in memory before."""
+    _EMPTY = (torch.ops.aten.empty, torch.ops.aten.empty_like, torch.ops.aten.empty_strided, torch.ops.aten.new_empty, torch.ops.aten.new_empty_strided)
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        made = func(*args, **(kwargs or {}))
+        if func.overloadpacket in self._EMPTY and made.device.type == "cpu":
+            made.fill_(True if made.dtype == torch.bool else torch.nan if made.is_floating_point() or made.is_complex() else torch.iinfo(made.dtype).max)
+        return made
+
+
 # ---- registration
 def _register(signature: Signature, empty: Callable, launch: Callable, backward: Callable | None, fake: bool, partial: bool):
     def returned(outputs):
@@ -184,7 +204,8 @@ def _register(signature: Signature, empty: Callable, launch: Callable, backward:
     def implementation(*args):
         inputs, numbers = signature.split(args)
         inputs = [t.detach().contiguous() for t in inputs]          # a kernel sees memory as one run of bytes
-        outputs = empty(inputs, numbers)
+        with _Poisoned():
+            outputs = empty(inputs, numbers)
         if any(t.numel() for t in outputs):
             run = launch(inputs, outputs, numbers)
             if not partial:
