@@ -87,7 +87,7 @@ def test_what_the_points_of_the_core_say_is_so(twin):
     assert first(twin, "macros of the vector core") == [15] and first(twin, "kernel type nobody wrote", 3) == [11, 11, 11]
     assert first(twin, "GetUBSizeInBytes") == [196608] and first(twin, "GetArchVersion") == [0x220]
     assert first(twin, "type of half and float", 2) == [4, 2] and first(twin, "SetBufferLen") == [64 // 4]
-    assert first(twin, "LocalMemAllocator of UB", 2) == [32, 32 + 64] and first(twin, "GroupBarrier workspace") == [512 * 6]
+    assert first(twin, "LocalMemAllocator of UB", 3) == [32, 32 + 64, 10] and first(twin, "GroupBarrier workspace") == [512 * 6]
     x, _, z = result(twin, "float scalar to int")
     with np.errstate(invalid="ignore"):
         clamped = np.clip(np.rint(np.nan_to_num(x[:24].astype(np.float64), nan=0.0)), -2**31, 2**31 - 1)

@@ -213,14 +213,20 @@ CUBE = (
         "Fixpipe to int8_t with an offset | f.quantPre = QuantMode_t::QF322B8_PRE; f.deqScalar = 0x40003F000000 | 3ull << 37; Mmad(d, a, b, p);")),
     _fractal("fixpipe_int8_nz", "half", "int8_t", rows(
         "half", "Fixpipe to int8_t of one 16 wide column | f.quantPre = QuantMode_t::QF322B8_PRE; f.deqScalar = 0x40003F000000; Mmad(d, a, b, p);"), store=_NZ),
+    _fractal("fixpipe_uint8", "half", "uint8_t", rows("half", "Fixpipe to uint8_t | f.quantPre = QuantMode_t::QF322B8_PRE; f.deqScalar = 0x3F000000; Mmad(d, a, b, p);")),
+    _fractal("fixpipe_nz", "half", "float", rows(
+        "half", "Fixpipe to float in NZ | Mmad(d, a, b, p);", "Fixpipe to float in NZ of 8 | f.isChannelSplit = true; Mmad(d, a, b, p);"), store=_NZ),
+    _fractal("requant_int8", "int8_t", "int8_t", rows("int8_t", "Fixpipe int32_t to int8_t | f.quantPre = QuantMode_t::REQ8; f.deqScalar = 0x40003A800000; Mmad(d, a, b, p);"), "special"),
     _fractal("dequant_half", "int8_t", "half", rows(
         "int8_t", "Fixpipe int32_t to half | f.quantPre = QuantMode_t::DEQF16; f.deqScalar = 0x3A800000; Mmad(d, a, b, p);",
         "Fixpipe int32_t to half with a shift | f.quantPre = QuantMode_t::DEQF16; f.deqScalar = 0x3A800000 | 3ull << 32 | 1ull << 36; Mmad(d, a, b, p);"), "special"),
     _object("matmul_half", "half", "float", "Matmul half 16 x 16 x 16 | square | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.IterateAll(zGm);",
-            "Matmul half 5 x 7 x 9 | odd | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.IterateAll(zGm);", "Matmul half of one row | flat | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.IterateAll(zGm);",
+            "Matmul half 5 x 7 x 9 | odd | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.IterateAll(zGm);",
+            "Matmul half of one row | flat | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.IterateAll(zGm);",
             "Matmul half, both transposed | square | mm.SetTensorA(xGm, true); mm.SetTensorB(yGm, true); mm.IterateAll(zGm);",
             "Matmul half, tile by tile | square | mm.SetTensorA(xGm); mm.SetTensorB(yGm); while (mm.Iterate()) mm.GetTensorC(zGm);",
-            "Matmul half adds to GM | square | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.IterateAll(zGm, 1);", "Matmul half with a tail | square | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.SetTail(5, 16); mm.IterateAll(zGm);",
+            "Matmul half adds to GM | square | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.IterateAll(zGm, 1);",
+            "Matmul half with a tail | square | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.SetTail(5, 16); mm.IterateAll(zGm);",
             "Matmul half of no rows, then of 5 | square | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.SetSingleShape(0, 16, 16); mm.IterateAll(zGm); mm.SetTensorA(xGm); mm.SetTensorB(yGm); "
             "mm.SetSingleShape(5, 16, 16); mm.IterateAll(zGm);",
             "Matmul half, bias switched off | biased | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.SetBias(biasGm); mm.DisableBias(); mm.IterateAll(zGm);"),

@@ -12,7 +12,9 @@ def _tilings(dtype: str):
     def make(api, shape, **more):
         return lambda: host.tiling(api, shape, dtype, 8192, **more)
     return (("SoftMaxTiling", "soft", make("SoftMax", (8, 32))), ("SoftMaxTiling", "square", make("SoftMax", (16, 16))), ("SoftMaxTiling", "flash", make("SoftmaxFlashV2", (8, 32), update=True)),
-            ("RmsNormTiling", "rms", make("RmsNorm", (1, 8, 32))), ("LayerNormTiling", "layer", make("LayerNorm", (1, 8, 32))), ("GroupNormTiling", "group", make("GroupNorm", (1, 4, 8, 8), groups=2)))
+            ("RmsNormTiling", "rms", make("RmsNorm", (1, 8, 32))), ("LayerNormTiling", "layer", make("LayerNorm", (1, 8, 32))),
+            ("GroupNormTiling", "group", make("GroupNorm", (1, 4, 8, 8), groups=2)), ("DeepNormTiling", "deep", make("DeepNorm", (1, 8, 32))),
+            ("BatchNormTiling", "batch", make("BatchNorm", (8, 1, 32))), ("SoftMaxTiling", "gradient", make("SoftmaxGrad", (8, 32))))
 
 
 def _norms(ctype: str) -> Family:
@@ -22,6 +24,10 @@ def _norms(ctype: str) -> Family:
     stats = 8 * (16 if ctype == "half" else 8)
     return Family(f"{ctype}_norms", ctype, ctype, rows(
         ctype, f"RmsNorm <T> | {_PIECES}RmsNorm{of_type}(d, a, b, w, {epsilon}, rms);", f"LayerNorm <T> | {_PIECES}LayerNorm{of_type}(d, s, m, a, b, b[32], w, {epsilon}, layer);",
+        f"DeepNorm <T> | {_PIECES}DeepNorm{of_type}(d, s, m, a, b, b[32], b[64], w, ({ctype})0.5, {epsilon}, deep);",
+        f"BatchNorm <T> | {_PIECES}BatchNorm{of_type}(d, s, m, a, b, b[32], w, {epsilon}, batch);",
+        f"SoftmaxGrad <T> | {_PIECES}SoftmaxGrad{of_type}(d, a, b, w, gradient, false);",
+        f"SimpleSoftMax <T> | {_PIECES}SoftMax{of_type}(d, s, m, a, w, soft, {{8, 32, 8, 32}}); PipeBarrier<PIPE_ALL>(); SimpleSoftMax{of_type}(d, s, m, b, w, soft, {{8, 32, 8, 32}});",
         f"GroupNorm <T> | {_PIECES}GroupNorm{of_type}(d, s, m, a, b, b[32], w, {epsilon}, group);", f"SoftMax <T> | {_PIECES}SoftMax{of_type}(d, s, m, a, w, soft, {{8, 32, 8, 32}});",
         f"SoftMax <T> sums | {_PIECES}SoftMax{of_type}(b, s, m, a, w, soft, {{8, 32, 8, 32}}); PipeBarrier<PIPE_ALL>(); DataCopy(d, s, {stats});",
         f"SoftMax <T> in NZ | {_PIECES}SoftMax<{ctype}, false, false, true>(d, s, m, a, w, square, {{16, 16, 16, 16}});",
@@ -65,13 +71,25 @@ def _shapes(ctype: str) -> Family:
         *(f"{op} <T> | {op}(d, a, N);" for op in ("Gelu", "Silu"))), "small")
 
 
+_ONE = ("Log2", "Log10", "Erfc", "Lgamma", "Asin", "Acos", "Atan", "Acosh", "Atanh", "Frac")
+
+
+def _functions(ctype: str) -> Family:
+    return Family(f"{ctype}_functions", ctype, ctype, rows(
+        ctype, *(f"{op} <T> of the library | {_WORK}{op}(d, a, w, N);" for op in _ONE), f"Exp <T> of 10 terms | {_WORK}Exp<SRC, 10, false>(d, a, w, N);",
+        f"Fmod <T> | {_WORK}Fmod(d, a, b, w, N);", "Swish <T> | Swish(d, a, N, (SRC)1.5);",
+        f"SwiGLU <T> | {_WORK}SwiGLU<SRC, false>(d, a, b, 1.5f, w, N);", f"GeGLU <T> | {_WORK}GeGLU<SRC, false>(d, a, b, w, N);", f"ReGlu <T> | {_WORK}ReGlu<SRC, false>(d, a, b, w, N);",
+        f"FasterGelu <T> | {_WORK}FasterGelu<SRC, false, false>(d, a, w, N);", f"FasterGeluV2 <T> | {_WORK}FasterGeluV2<SRC, false, false>(d, a, w, N);"), "small")
+
+
 LIBRARY = (
-    _norms("half"), _norms("float"), _sorting("half"), _sorting("float"), _shapes("half"), _shapes("float"),
+    _norms("half"), _norms("float"), _sorting("half"), _sorting("float"), _shapes("half"), _shapes("float"), _functions("half"), _functions("float"),
     Family("half_quant", "half", "int8_t", rows(
         "half", "AscendQuant <T> | AscendQuant(d, a, 2.0f, 0.5f, N);", "AscendQuant <T> per channel | AscendQuant(d, a, b, (half)1.5, 64, N);")),
     Family("float_quant", "float", "int8_t", rows("float", "AscendQuant <T> | AscendQuant(d, a, 2.0f, 0.5f, N);", "AscendQuant <T> with an offset | AscendQuant(d, a, 0.25f, -3.0f, N);")),
     Family("dequant", "int32_t", "float", rows(
-        "int32_t", f"AscendDequant to float | {_WORK}LocalTensor<float> s = b.ReinterpretCast<float>(); Duplicate(s, 0.3f, 32); PipeBarrier<PIPE_ALL>(); AscendDequant(d, a, s, w, DequantParams{{8, 32, 32}});",
+        "int32_t", f"AscendDequant to float | {_WORK}LocalTensor<float> s = b.ReinterpretCast<float>(); Duplicate(s, 0.3f, 32); PipeBarrier<PIPE_ALL>(); "
+        f"AscendDequant(d, a, s, w, DequantParams{{8, 32, 32}});",
         f"AscendDequant to float by count | {_WORK}LocalTensor<float> s = b.ReinterpretCast<float>(); Duplicate(s, 0.3f, 64); PipeBarrier<PIPE_ALL>(); AscendDequant(d, a, s[0], w, 64);")),
     Family("antiquant", "int8_t", "half", rows(
         "int8_t", f"AscendAntiQuant int8_t to half | {_WORK}AscendAntiQuant<int8_t, half, false>(d, a, (half)3, (half)0.25, w, 8);")),

@@ -44,14 +44,16 @@ PROBES = (
         "GroupBarrier workspace | GroupBarrier<PipeMode::MTE3_MODE> g(z, 3, 6); d.SetValue(0, (int32_t)g.GetWorkspaceLen());"),
         frame=VECTOR_FRAME.replace("    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);\n", ""), alone=True),
     Family("allocator", "float", "int32_t", rows(
-        "int32_t", "LocalMemAllocator of UB | LocalMemAllocator<Hardware::UB> m; m.Alloc<half, 5>(); zGm.SetValue(0, (int32_t)m.GetCurAddr()); m.Alloc<float, 9>(); zGm.SetValue(1, (int32_t)m.GetCurAddr());"),
+        "int32_t", "LocalMemAllocator of UB | LocalMemAllocator<Hardware::UB> m; m.Alloc<half, 5>(); zGm.SetValue(0, (int32_t)m.GetCurAddr()); "
+        "zGm.SetValue(2, (int32_t)m.Alloc<float, 9>().GetPosition() - (int32_t)TPosition::VECCALC + 10); zGm.SetValue(1, (int32_t)m.GetCurAddr());"),
         frame=_STATIC),
     Family("last_store", "float", "int32_t", rows("int32_t", "SetValue to GM without a clean | for (int i = 0; i < 32; ++i) { zGm.SetValue(i, 100 + i); }"), frame=_LAST),
     Family("float_probes", "float", "float", rows(
         "float", "DataCopyPad after SetPadValue | SetPadValue(5.0f); DataCopyPad(d, xGm, DataCopyExtParams{3, 20, 12, 0, 0}, DataCopyPadExtParams<float>{false, 0, 0, 0});",
         "Compare to the register, half a repeat | Compare(a, b, CMPMODE::LT, 32, {1, 1, 1, 8, 8, 8}); PipeBarrier<PIPE_V>(); GetCmpMask(d);",
         "GetReduceMaxMinCount | WholeReduceMax(d, a, 64, 4, 1, 1, 8); PipeBarrier<PIPE_ALL>(); float v = 0, at = 0; GetReduceMaxMinCount<float>(v, at); d.SetValue(16, v); d.SetValue(17, at);",
-        "GatherMask of 300 repeats | uint64_t n; GatherMask(tmp, a, 1, true, 8, {1, 300, 0, 0}, n); PipeBarrier<PIPE_ALL>(); DataCopy(d, tmp[960], 240); PipeBarrier<PIPE_ALL>(); d.SetValue(255, (float)n);",
+        "GatherMask of 300 repeats | uint64_t n; GatherMask(tmp, a, 1, true, 8, {1, 300, 0, 0}, n); PipeBarrier<PIPE_ALL>(); "
+        "DataCopy(d, tmp[960], 240); PipeBarrier<PIPE_ALL>(); d.SetValue(255, (float)n);",
         "ReduceSum of 4100 repeats | Duplicate(a, 1.0f, 64); PipeBarrier<PIPE_V>(); ReduceSum(d, a, tmp, 64, 4100, 0);",
         "ReduceSum read at once | ReduceSum(d, a, tmp, 64); d.SetValue(8, d.GetValue(0));",
         "DataSyncBarrier SEQ | for (int i = 0; i < 8; ++i) { d.SetValue(i, 2.0f); } DataSyncBarrier<MemDsbT::SEQ>(); d.SetValue(8, d.GetValue(0));",
@@ -74,6 +76,6 @@ PROBES = (
         "uint32_t taken[4] = {77, 77, 77, 77}; MrgSortSrcList<float> list(tmp, tmp[64], tmp, tmp); MrgSort<float>(tmp[1024], list, counts, taken, 3, 1); "
         "for (int k = 0; k < 4; ++k) { d.SetValue(k, (int32_t)taken[k]); }"),), "ordered"),
     Family("idle_calls", "half", "half", (Call(
-        "Mmad on a vector core", "LocalTensor<half> l0a(TPosition::A2, 0, 256), l0b(TPosition::B2, 0, 256); LocalTensor<float> l0c(TPosition::CO1, 0, 256); MmadParams p; p.m = 16; p.n = 16; p.k = 16; "
-        "Mmad(l0c, l0a, l0b, p); PipeBarrier<PIPE_ALL>(); DataCopy(d, a, N);"),), "plain"),
+        "Mmad on a vector core", "LocalTensor<half> l0a(TPosition::A2, 0, 256), l0b(TPosition::B2, 0, 256); LocalTensor<float> l0c(TPosition::CO1, 0, 256); MmadParams p; p.m = 16; p.n = 16; "
+        "p.k = 16; Mmad(l0c, l0a, l0b, p); PipeBarrier<PIPE_ALL>(); DataCopy(d, a, N);"),), "plain"),
 )

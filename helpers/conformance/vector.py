@@ -49,6 +49,7 @@ VECTOR = (
         "Select(d, m, a, -1.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, N);",
         "CompareScalar <T> | LocalTensor<uint8_t> m = d.ReinterpretCast<uint8_t>(); CompareScalar(m, a, 0.5f, CMPMODE::GT, N);")),
     Family("float_library", "float", "float", rows("float", *(f"{op} <T> | {op}(d, a, N);" for op in _LIBRARY)), "plain"),
+    Family("half_library", "half", "half", rows("half", *(f"{op} <T> | {op}(d, a, N);" for op in _LIBRARY)), "plain"),
     Family("float_moves", "float", "float", rows(
         "float", "Gather <T> | LocalTensor<int32_t> i = tmp.ReinterpretCast<int32_t>(); CreateVecIndex(i, 0, N); PipeBarrier<PIPE_V>(); Muls(i, i, 4, N); PipeBarrier<PIPE_V>(); "
                  "Gather(d, a, i.ReinterpretCast<uint32_t>(), 0, N);",
