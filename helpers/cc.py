@@ -35,15 +35,20 @@ def main(words: list[str]) -> int:
         return 2 if str(error) else 0
     try:
         built = build_program([Path(f) for f in options["files"]], chip=options["chip"], style=options["style"], include=options["include"], defines=options["defines"])
-    except (WorkbookError, OSError) as error:
+    except (WorkbookError, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
     if options["ignored"]:
         print("left out, no meaning here: " + " ".join(options["ignored"]), file=sys.stderr)
     target = Path(options["out"])
     scratch = target.with_name(f".{target.name}.{os.getpid()}")
-    shutil.copy2(built, scratch)
-    os.replace(scratch, target)
+    try:
+        shutil.copy2(built, scratch)
+        os.replace(scratch, target)
+    except OSError as error:
+        scratch.unlink(missing_ok=True)
+        print(f"helpers.cc: {target} cannot be written ({error.strerror}). -o names the executable, in a folder that is there.", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -113,7 +113,11 @@ def _sources(program):
         return
     for path in [program] if isinstance(program, os.PathLike) else program:
         path = Path(path)
-        yield builder.File(path.name, path.read_text(encoding="utf-8"), path.resolve().parent)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path} is no UTF-8 text (byte {error.start}): a source file was expected.") from None
+        yield builder.File(path.name, text, path.resolve().parent)
 
 
 def _lay_out(folder: Path, files: dict) -> dict[str, bytes]:
@@ -126,6 +130,8 @@ def _lay_out(folder: Path, files: dict) -> dict[str, bytes]:
             content = Path(content).read_bytes()
         elif isinstance(content, np.ndarray):
             content = np.ascontiguousarray(content).tobytes()
+        elif not isinstance(content, (str, bytes, bytearray, memoryview)):
+            raise TypeError(f"files[{name!r}] is a {type(content).__name__}: give an array, bytes, text or a Path.")
         target.write_bytes(content.encode() if isinstance(content, str) else bytes(content))
     for name in ("input", "output"):             # the folders of the sample projects
         (folder / name).mkdir(exist_ok=True)

@@ -211,6 +211,15 @@ def test_the_command_explains_itself(capsys, tmp_path):
     assert cc.main(["--nonsense", "a.cpp"]) == 2 and "--nonsense is not known" in capsys.readouterr().err
     assert cc.main(["-h"]) == 0 and "usage" in capsys.readouterr().out
     assert cc.main([str(tmp_path / "none.cpp")]) == 1 and "none.cpp" in capsys.readouterr().err
+    (tmp_path / "binary.cpp").write_bytes(b"\xff\xfe\0")
+    assert cc.main([str(tmp_path / "binary.cpp")]) == 1 and "no UTF-8 text" in capsys.readouterr().err
+    (tmp_path / "empty.cpp").write_text("int main() { return 0; }\n")
+    (tmp_path / "folder").mkdir()
+    for out in (tmp_path / "folder", tmp_path / "missing" / "program"):
+        assert cc.main([str(tmp_path / "empty.cpp"), "-o", str(out)]) == 1 and f"{out} cannot be written" in capsys.readouterr().err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["binary.cpp", "empty.cpp", "folder"]
+    with pytest.raises(TypeError, match="give an array, bytes, text or a Path"):
+        hp.run_program(tmp_path / "empty.cpp", files={"count": 3})
     assert cc._parse(["a.cpp", "-oname", "-DN=4", "-D", "M", "-Iinc", "-r", "cpu", "-x", "asc"]) == {
         "files": ["a.cpp"], "out": "name", "style": "cpu", "chip": "Ascend910B1", "include": ["inc"], "defines": {"N": "4", "M": 1}, "ignored": ["-x", "asc"]}
 
