@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 import helpers as hp
+from helpers.errors import WorkbookError
 from helpers.regress import METRICS, differences, error, measure, table
 from helpers.regress import __main__ as command
 from helpers.regress import ci, history
@@ -87,6 +88,16 @@ def test_the_command_records_passes_and_fails(tmp_path, capsys):
     assert [e.label for e in history.load(path)] == ["v1", "v2"] and len(history.series(history.load(path), "softmax", "gm_bytes")) == 2
 
 
+@pytest.mark.parametrize("value", ['"x"', "null", "NaN", "1e400", "[]", "true"])
+def test_a_stored_value_that_is_no_number_is_named(tmp_path, value):
+    path = tmp_path / "h.json"
+    history.append(path, history.Entry("v1", "host", "estimate (Ascend910B1)", {"add": {"cycles": 7552.0}}))
+    assert history.load(path)[0].cases["add"]["cycles"] == 7552
+    path.write_text(path.read_text().replace("7552.0", value))
+    with pytest.raises(WorkbookError, match="no history of this gate: cycles of add at v1 is .*, no number"):
+        history.load(path)
+
+
 def test_another_origin_is_not_compared_and_faults_are_said(tmp_path, capsys):
     entry = history.Entry("v1", "npu", "measured (Ascend910B1)", {"softmax": {"cycles": 1.0}})
     history.append(tmp_path / "h.json", entry)
@@ -95,6 +106,8 @@ def test_another_origin_is_not_compared_and_faults_are_said(tmp_path, capsys):
     (tmp_path / "h.json").write_text('{"a": 1}')
     assert command.main(["--history", str(tmp_path / "h.json"), "--only", "softmax"]) == 2
     assert "no history" in capsys.readouterr().err
+    with pytest.raises(WorkbookError, match="no history"):
+        history.load(tmp_path)                            # a folder
     assert command.main(["--limit", "speed=1"]) == 2 and "METRIC=SHARE" in capsys.readouterr().err
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,9 +22,15 @@ def load(path: Path) -> list[Entry]:
     if not path.exists():
         return []
     try:
-        return [Entry(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
-    except (ValueError, TypeError) as error:
+        entries = [Entry(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+        for entry in entries:
+            for case, metrics in entry.cases.items():
+                for metric, value in metrics.items():
+                    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+                        raise ValueError(f"{metric} of {case} at {entry.label} is {value!r}, no number")
+    except (ValueError, TypeError, AttributeError, RecursionError, OSError) as error:
         raise WorkbookError(f"{path} is no history of this gate: {error}.") from None
+    return entries
 
 
 def append(path: Path, entry: Entry) -> None:
