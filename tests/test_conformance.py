@@ -198,6 +198,8 @@ def test_what_the_points_of_the_cube_say_is_so(twin):
     np.testing.assert_array_equal(z, a @ b)
     a, b, z = product("Matmul half of no rows, then of 5")
     np.testing.assert_array_equal(z, np.vstack([(a @ b)[:5], np.ones((11, 16))]))
+    x, y, z = result(twin, "IterateBatch of 4 by 2")
+    np.testing.assert_array_equal(z[:128].reshape(4, 4, 8), x.reshape(4, 4, 16).astype(np.float64) @ y.reshape(2, 16, 8).astype(np.float64).repeat(2, axis=0))
     for ratio in ("1:1", "1:2"):
         a, b, z = product(f"CrossCoreSetFlag {ratio}, 16 round trips")
         np.testing.assert_array_equal(z, a @ b.T + 1)

@@ -106,6 +106,17 @@ def _object(name: str, source: str, result: str, *calls: str) -> Family:
     return Family(name, source, result, made, "small", _OBJECT, _OBJECT_HEAD, tilings=tilings)
 
 
+def _batch():
+    """Tiling of 4 products of 4 x 16 with 2 of 16 x 8."""
+    tiling = host.BatchMatmulTiling()
+    tiling.SetAType("GM", "ND", "half")
+    tiling.SetBType("GM", "ND", "half")
+    tiling.SetCType("GM", "ND", "float")
+    tiling.SetBatchInfoForNormal(4, 2, 4, 8, 16)
+    tiling.SetBatchNum(4)
+    return tiling.GetTiling()
+
+
 # The cube core multiplies, the vector cores add 1 to what they find in GM: each flag once in each direction.
 _MIXED = '''
 extern "C" __global__ __aicore__ void NAME(GM_ADDR x, GM_ADDR y, GM_ADDR z, int32_t call)
@@ -230,6 +241,9 @@ CUBE = (
             "Matmul half of no rows, then of 5 | square | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.SetSingleShape(0, 16, 16); mm.IterateAll(zGm); mm.SetTensorA(xGm); mm.SetTensorB(yGm); "
             "mm.SetSingleShape(5, 16, 16); mm.IterateAll(zGm);",
             "Matmul half, bias switched off | biased | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.SetBias(biasGm); mm.DisableBias(); mm.IterateAll(zGm);"),
+    Family("matmul_batch", "half", "float", (Call(
+        "IterateBatch of 4 by 2", _START.format("batch") + "mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.IterateBatch(zGm, 4, 2, false);"),), "small",
+        _OBJECT.replace("SRC, true>", "SRC, false, LayoutMode::NORMAL>").replace("DST>,", "DST, false, LayoutMode::NORMAL>,"), _OBJECT_HEAD, tilings=(("TCubeTiling", "batch", _batch),)),
     _object("matmul_half_half", "half", "half", "Matmul half to half | square | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.IterateAll(zGm);"),
     _object("matmul_float", "float", "float", "Matmul float 16 x 16 x 16 | square | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.IterateAll(zGm);"),
     _mixed("flags_1_1", "1:1"), _mixed("flags_1_2", "1:2"),
