@@ -198,6 +198,9 @@ def test_what_the_points_of_the_cube_say_is_so(twin):
     np.testing.assert_array_equal(z, a @ b)
     a, b, z = product("Matmul half of no rows, then of 5")
     np.testing.assert_array_equal(z, np.vstack([(a @ b)[:5], np.ones((11, 16))]))
+    x, y, z = result(twin, "GetTensorC to UB, second of two tiles")
+    tile = x[:128].reshape(16, 8)[:8].astype(np.float64) @ y.reshape(8, 32)[:, 16:].astype(np.float64)
+    np.testing.assert_array_equal(z, np.concatenate([tile.ravel(), np.ones(128)]))
     x, y, z = result(twin, "IterateBatch of 4 by 2")
     np.testing.assert_array_equal(z[:128].reshape(4, 4, 8), x.reshape(4, 4, 16).astype(np.float64) @ y.reshape(2, 16, 8).astype(np.float64).repeat(2, axis=0))
     for ratio in ("1:1", "1:2"):
@@ -205,9 +208,10 @@ def test_what_the_points_of_the_cube_say_is_so(twin):
         np.testing.assert_array_equal(z, a @ b.T + 1)
 
 
-def test_messages_between_cores_take_time(everything):
+def test_messages_and_uneven_starts_take_time(everything):
     us = {o.label: o.twin_us for o in everything}
     assert us["CrossCoreSetFlag 1:2, 16 round trips"] > us["CrossCoreSetFlag 1:2"] + 16 * 0.1
+    assert us["copies from 32 B behind"] > us["copies from multiples of 512 B"]
 
 
 def test_a_family_that_is_refused_does_not_take_its_unit_along(monkeypatch):

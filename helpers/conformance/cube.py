@@ -117,6 +117,37 @@ def _batch():
     return tiling.GetTiling()
 
 
+# Tiles of 8 x 16 of a product of 8 x 32 come to UB of the vector core; the second one goes to z as it lies there.
+_TO_UB = '''
+extern "C" __global__ __aicore__ void NAME(GM_ADDR x, GM_ADDR y, GM_ADDR z, int32_t call)
+{
+    TPipe pipe;
+    Matmul<MatmulType<TPosition::GM, CubeFormat::ND, SRC>, MatmulType<TPosition::GM, CubeFormat::ND, SRC>, MatmulType<TPosition::VECIN, CubeFormat::ND, DST>> mm;
+    REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &wide);
+    if (GetBlockIdx() > 0) return;
+    GlobalTensor<SRC> xGm, yGm;
+    GlobalTensor<DST> zGm;
+    xGm.SetGlobalBuffer((__gm__ SRC*)x, 256);
+    yGm.SetGlobalBuffer((__gm__ SRC*)y, 256);
+    zGm.SetGlobalBuffer((__gm__ DST*)z, 256);
+    TBuf<TPosition::VECCALC> buf;
+    pipe.InitBuffer(buf, 1024);
+    LocalTensor<DST> d = buf.Get<DST>();
+    Duplicate(d, (DST)1, 256);
+    PipeBarrier<PIPE_ALL>();
+    mm.SetTensorA(xGm);
+    mm.SetTensorB(yGm);
+    switch (call) {
+CASES        default: break;
+    }
+    mm.End();
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(zGm, d, 256);
+    PipeBarrier<PIPE_ALL>();
+}
+'''
+
+
 # The cube core multiplies, the vector cores add 1 to what they find in GM: each flag once in each direction.
 _MIXED = '''
 extern "C" __global__ __aicore__ void NAME(GM_ADDR x, GM_ADDR y, GM_ADDR z, int32_t call)
@@ -244,6 +275,8 @@ CUBE = (
     Family("matmul_batch", "half", "float", (Call(
         "IterateBatch of 4 by 2", _START.format("batch") + "mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.IterateBatch(zGm, 4, 2, false);"),), "small",
         _OBJECT.replace("SRC, true>", "SRC, false, LayoutMode::NORMAL>").replace("DST>,", "DST, false, LayoutMode::NORMAL>,"), _OBJECT_HEAD, tilings=(("TCubeTiling", "batch", _batch),)),
+    Family("matmul_to_ub", "half", "float", (Call("GetTensorC to UB, second of two tiles", "mm.Iterate(); mm.GetTensorC(d); mm.Iterate(); mm.GetTensorC(d);"),), "small", _TO_UB,
+           _OBJECT_HEAD.partition("\n")[2], tilings=(("TCubeTiling", "wide", lambda: host.matmul_tiling(8, 32, 8, base=(16, 16, 16))),)),
     _object("matmul_half_half", "half", "half", "Matmul half to half | square | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.IterateAll(zGm);"),
     _object("matmul_float", "float", "float", "Matmul float 16 x 16 x 16 | square | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.IterateAll(zGm);"),
     _mixed("flags_1_1", "1:1"), _mixed("flags_1_2", "1:2"),

@@ -33,6 +33,7 @@ class Family:
     frame: str = ""        # text around the calls, when they are not vector calls; it holds NAME, SRC, DST and CASES
     head: str = ""         # what stands before all kernels of the text, when it is not HEAD
     alone: bool = False    # in a text of its own, also where others share one
+    size: int = N          # elements of a and b in GM
     tilings: tuple[tuple[str, str, Callable[[], object]], ...] = ()   # further parameters: C++ type, name, and who makes the struct
 
     @property
@@ -56,7 +57,7 @@ class Family:
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """a, b, and what z holds before."""
-        x, y = values(self.source, self.data, 1), values(self.source, self.data, 2)
+        x, y = values(self.source, self.data, 1, self.size), values(self.source, self.data, 2, self.size)
         return x, y, np.ones(N, _BITS[self.result])
 
     def arguments(self) -> tuple:
@@ -107,21 +108,21 @@ CASES        default: break;
 '''
 
 
-def values(ctype: str, kind: str, seed: int) -> np.ndarray:
+def values(ctype: str, kind: str, seed: int, n: int = N) -> np.ndarray:
     """The same numbers on every machine: edge values first, then random ones of many magnitudes."""
     if ctype == "bfloat16_t":
-        return (values("float", kind, seed).view(np.uint32) >> 16).astype(np.uint16)
+        return (values("float", kind, seed, n).view(np.uint32) >> 16).astype(np.uint16)
     dtype = _BITS[ctype]
     rng = np.random.default_rng(seed)
     if np.issubdtype(dtype, np.integer):
         info = np.iinfo(dtype)
-        out = rng.integers(info.min, info.max, N, dtype, endpoint=True)
+        out = rng.integers(info.min, info.max, n, dtype, endpoint=True)
         edges = [0, 1, info.max, info.min, info.max - 1, 2, 3, 4]
         out[:len(edges)] = edges if seed == 1 else edges[::-1]
         if kind == "top":
             out[:] = info.max
         return np.sort(out) if kind == "ordered" else out
-    out = (rng.standard_normal(N) * 2.0 ** rng.integers(-8, 8, N)).astype(dtype)
+    out = (rng.standard_normal(n) * 2.0 ** rng.integers(-8, 8, n)).astype(dtype)
     if kind == "special":
         top = np.finfo(dtype)
         edges = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, top.max, -top.max, top.tiny, top.tiny / 2, 0.5, -0.3, 2.5, 3.5, -2.5, 65504.0, 65519.0, 65520.0, 70000.0, 1e9, -1e9, 32767.5, 127.5]
@@ -133,11 +134,11 @@ def values(ctype: str, kind: str, seed: int) -> np.ndarray:
         out[:, 9:] = np.nan
         out = out.ravel()
     elif kind == "fine":
-        out = (1 + np.ldexp(rng.integers(0, 4096, N), -12)).astype(dtype)
+        out = (1 + np.ldexp(rng.integers(0, 4096, n), -12)).astype(dtype)
     elif kind == "small":
-        out = np.ldexp(rng.integers(-64, 65, N), -5).astype(dtype)
+        out = np.ldexp(rng.integers(-64, 65, n), -5).astype(dtype)
     elif kind == "ordered":
-        out = rng.permutation(np.arange(N, dtype=np.float64) / 4 - 20).astype(dtype)
+        out = rng.permutation(np.arange(n, dtype=np.float64) / 4 - 20).astype(dtype)
     return out
 
 

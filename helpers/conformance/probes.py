@@ -30,6 +30,31 @@ CASES        default: break;
 }
 '''
 
+# Copies of 32 KB, 16 of them; the last 1 KB goes to z.
+_LONG = '''
+extern "C" __global__ __aicore__ void NAME(GM_ADDR x, GM_ADDR y, GM_ADDR z, int32_t call)
+{
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+    InitSocState();
+    GlobalTensor<SRC> xGm;
+    GlobalTensor<DST> zGm;
+    xGm.SetGlobalBuffer((__gm__ SRC*)x);
+    zGm.SetGlobalBuffer((__gm__ DST*)z, 256);
+    LocalTensor<SRC> u(TPosition::VECIN, 0, 8192);
+    uint32_t start = 0;
+    switch (call) {
+CASES        default: break;
+    }
+    for (int i = 0; i < 16; ++i) {
+        DataCopy(u, xGm[start + i * 8192], 8192);
+        PipeBarrier<PIPE_MTE2>();
+    }
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(zGm, u[7936], 256);
+    PipeBarrier<PIPE_ALL>();
+}
+'''
+
 _TMP = "LocalTensor<uint8_t> w = tmp.ReinterpretCast<uint8_t>(); "
 
 PROBES = (
@@ -48,6 +73,7 @@ PROBES = (
         "zGm.SetValue(2, (int32_t)m.Alloc<float, 9>().GetPosition() - (int32_t)TPosition::VECCALC + 10); zGm.SetValue(1, (int32_t)m.GetCurAddr());"),
         frame=_STATIC),
     Family("last_store", "float", "int32_t", rows("int32_t", "SetValue to GM without a clean | for (int i = 0; i < 32; ++i) { zGm.SetValue(i, 100 + i); }"), frame=_LAST),
+    Family("long_copies", "float", "float", (Call("copies from multiples of 512 B", "start = 0;"), Call("copies from 32 B behind", "start = 8;")), "plain", _LONG, size=16 * 8192 + 128),
     Family("float_probes", "float", "float", rows(
         "float", "DataCopyPad after SetPadValue | SetPadValue(5.0f); DataCopyPad(d, xGm, DataCopyExtParams{3, 20, 12, 0, 0}, DataCopyPadExtParams<float>{false, 0, 0, 0});",
         "Compare to the register, half a repeat | Compare(a, b, CMPMODE::LT, 32, {1, 1, 1, 8, 8, 8}); PipeBarrier<PIPE_V>(); GetCmpMask(d);",
