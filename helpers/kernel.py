@@ -148,7 +148,7 @@ class Kernel:
         return f"{self.name}({', '.join(map(str, self.signature))})  [{kind}, {self.chip.name}]"
 
     def __getitem__(self, blocks: int) -> "Launcher":
-        return Launcher(self, _blocks(self, blocks))
+        return Launcher(self, number_of_blocks(self, blocks))
 
     def __call__(self, *args):
         raise argument_error("HOST_ARGUMENT", "The number of blocks is missing.", f"{self.name}[8](…) runs the kernel on 8 blocks.")
@@ -167,7 +167,7 @@ class Kernel:
         buffers, values, nulls = arguments.bind(self.signature, args)
         job = launch.Job(
             runner=str(self.built.runtime.runner), kernel=str(self.built.path), entry=self.name, label=self.built.label,
-            source=self.source, first_line=self.built.first_line, blocks=_blocks(self, blocks), chip=self.chip.lines,
+            source=self.source, first_line=self.built.first_line, blocks=number_of_blocks(self, blocks), chip=self.chip.lines,
             buffers=buffers, values=values, nulls=nulls, null_names=[self.signature[i].name for i in nulls],
             checks=checks == "full", lazy=schedule == "lazy", strict_sync=not self.auto_sync, seed=int(seed),
             tiling_key=int(tiling_key), kernel_type=self._type_for(int(tiling_key)), timeout=float(timeout), memory_mb=float(memory_mb))
@@ -224,7 +224,8 @@ class Launcher:
         return f"{self.kernel.name}[{self.blocks}]"
 
 
-def _blocks(kernel: Kernel, blocks) -> int:
+def number_of_blocks(kernel: Kernel, blocks) -> int:
+    """The blocks of a launch as a whole number, or an error in words."""
     if isinstance(blocks, bool) or not isinstance(blocks, (int, np.integer)):
         raise argument_error("HOST_ARGUMENT", f"The number of blocks is {blocks!r}.", f"Give one whole number: {kernel.name}[8](…)")
     if not 1 <= blocks <= _MAX_BLOCKS:

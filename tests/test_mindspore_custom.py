@@ -420,3 +420,14 @@ def test_threads_get_their_own_results():
 def test_what_is_no_tensor_is_named(other):
     with pytest.raises(TypeError, match="a of mul is no tensor"):
         wms.op("mul")(other, other)
+
+
+@pytest.mark.parametrize("blocks, words", [(0, "asks for 0 blocks"), (-1, "asks for -1 blocks"), (10**9, "a launch has 1 to"), (1.5, "number of blocks is 1.5"), (None, "number of blocks is None"),
+                                           (True, "number of blocks is True")])
+def test_a_number_of_blocks_that_no_launch_has(blocks, words):
+    """A launch without blocks would leave the output as it was."""
+    def tiling(x, gamma):
+        return ladder.tiling(V5, x[0], x[1], 4, 48, 1e-6)
+    op = wms.custom(ladder.compile(V5, np.float32), lambda x, gamma: x, lambda x, gamma: x, blocks=blocks, tiling=tiling)
+    with pytest.raises(hp.KernelError, match=words), wms.kernel_errors():
+        op(ms.Tensor(np.ones((4, 8), np.float32)), ms.Tensor(np.ones(8, np.float32))).asnumpy()

@@ -21,6 +21,7 @@ from ..build import runtime, twin
 from ..build.cache import Cache, default_root, key
 from ..build.compiler import find
 from ..errors import SetupError, WorkbookError
+from ..kernel import number_of_blocks
 from ..shared_memory import pages
 from .ops import Op, Plan
 
@@ -163,7 +164,7 @@ def write(path: Path, plan: Plan, inputs: int) -> None:
         head.append(f"tensor {way} {b.index} {b.dtype} {array.nbytes} {b.name}")
     job = launch.Job(
         runner=str(built.runtime.runner), kernel=str(built.path), entry=kernel.name, label=built.label, source=kernel.source,
-        first_line=built.first_line, blocks=plan.blocks, chip=kernel.chip.lines, buffers=buffers, values=values, nulls=nulls,
+        first_line=built.first_line, blocks=number_of_blocks(kernel, plan.blocks), chip=kernel.chip.lines, buffers=buffers, values=values, nulls=nulls,
         kernel_type=kernel.kernel_type, strict_sync=not kernel.auto_sync, timeout=TIMEOUT, memory_mb=MEMORY_MB)
     lines, blobs = _request(job)
     for n, b in enumerate(b for b in buffers if b.workspace):

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import arguments
 from ..errors import Finding
-from ..kernel import Kernel, _blocks, _positive
+from ..kernel import Kernel, number_of_blocks, _positive
 from ..run import Run
 from . import client, codes, toolkit as tools
 from .build import SYMBOL, DeviceLibrary, Source, build, launches_directly
@@ -44,7 +44,7 @@ class NpuKernel(Kernel):
         if isinstance(args, np.ndarray) or not isinstance(args, (tuple, list)):
             raise arguments.argument_error("HOST_ARGUMENT", "launch takes the kernel's arguments as one tuple.", "kernel.launch(8, (x, y, z))")
         buffers, values, nulls = arguments.bind(self.signature, args)
-        count = _blocks(self, blocks)
+        count = number_of_blocks(self, blocks)
         slots: dict[int, Argument] = {i: Argument(i) for i in nulls}
         slots.update({v.index: Argument(v.index, value=v.data) for v in values})
         for b in buffers:
