@@ -245,3 +245,19 @@ def test_a_wrong_wish_is_refused(launch, tmp_path, options, words):
     with pytest.raises(hp.WorkbookError, match=words):
         hp.ship(kernel, tmp_path / "p", args, blocks=BLOCKS, **options)
     assert not (tmp_path / "p").exists()
+
+
+@pytest.mark.parametrize("change, words", [
+    (lambda d: d["input_desc"].append(3), "describes no tensor: 3"), (lambda d: d["input_desc"][0].update(name=[1]), "without a usable name"), (lambda d: d.update(op=5), '"op" is 5'),
+    (lambda d: d["input_desc"][0].update(param_type=[]), "param_type is"), (lambda d: d["input_desc"][0].update(type=[[]]), "is no type"), (lambda d: d.update(input_desc=7), "has no input_desc"),
+    (lambda d: d.update(attr="eps"), "no list of attributes"), (lambda d: d.update(attr=[{"name": "eps", "type": []}]), "has type")])
+def test_a_description_of_odd_parts_is_named(tmp_path, change, words):
+    data = json.loads(json.dumps(GOOD))
+    change(data)
+    assert any(words in f.message for f in check_description([data]))
+    (tmp_path / "op.json").write_text(json.dumps([data]))
+    (tmp_path / "op_host").mkdir()
+    (tmp_path / "op_host" / f"{snake_case(GOOD['op'])}.cpp").write_bytes(b"\xff\xfe\0")
+    assert any(words in f.message for f in check_project(tmp_path))
+    (tmp_path / "op.json").write_text("[" * 100_000)
+    assert "This is no JSON" in check_project(tmp_path)[0].message

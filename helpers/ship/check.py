@@ -27,7 +27,7 @@ def check_description(data, name: str = "op.json") -> list[Finding]:
         return out
     for op in data:
         title = op.get("op", "") if isinstance(op, dict) else ""
-        if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", title):
+        if not isinstance(title, str) or not re.fullmatch(r"[A-Z][A-Za-z0-9]*", title):
             wrong(f'"op" is {title!r}: an operator type starts with a capital and has letters and digits only.', 'For example "op": "AddCustom".')
             continue
         lengths: dict[int, str] = {}
@@ -41,21 +41,33 @@ def check_description(data, name: str = "op.json") -> list[Finding]:
         if len(lengths) > 1:
             rows = ", ".join(f"{who}: {n}" for n, who in sorted(lengths.items()))
             wrong(f"The tensors have different numbers of types ({rows}).", "Column i of all lists together is one supported combination: give every tensor as many types.")
-        names = [e.get("name") for key in ("input_desc", "output_desc") for e in op.get(key) or () if isinstance(e, dict)]
+        names = _names(op)
         twice = {n for n in names if names.count(n) > 1}
         if twice:
             wrong(f"The name {', '.join(sorted(map(str, twice)))} is used twice.", "An input and an output of one name are taken for one tensor that is changed in place.")
-        for a in op.get("attr") or ():
-            if a.get("type") not in _ATTRIBUTES:
+        attributes = op.get("attr") or []
+        if not isinstance(attributes, list) or not all(isinstance(a, dict) for a in attributes):
+            wrong(f"attr of {title} is no list of attributes.", '"attr": [{"name": "eps", "param_type": "optional", "type": "float"}]')
+            continue
+        for a in attributes:
+            if str(a.get("type")) not in _ATTRIBUTES:
                 wrong(f"Attribute {a.get('name')} has type {a.get('type')!r}.", f"Types of attributes: {', '.join(sorted(_ATTRIBUTES))}.")
     return out
 
 
-def _tensor(entry: dict, key: str, wrong, lengths: dict[int, str]) -> None:
+def _names(op: dict) -> list[str]:
+    lists = [op.get(key) for key in ("input_desc", "output_desc")]
+    return [str(e["name"]) for entries in lists if isinstance(entries, list) for e in entries if isinstance(e, dict) and "name" in e]
+
+
+def _tensor(entry, key: str, wrong, lengths: dict[int, str]) -> None:
+    if not isinstance(entry, dict):
+        wrong(f"{key} has an entry that describes no tensor: {entry!r}.", '{"name": "x", "param_type": "required", "format": ["ND"], "type": ["float16"]}')
+        return
     name = entry.get("name", "?")
     if not re.fullmatch(r"[A-Za-z_]\w*", str(name)):
         wrong(f"{key} has an entry without a usable name: {name!r}.", "A name is a C++ identifier.")
-    if entry.get("param_type") not in _PARAMS:
+    if str(entry.get("param_type")) not in _PARAMS:
         wrong(f"{name}: param_type is {entry.get('param_type')!r}.", f"It is one of {', '.join(sorted(_PARAMS))}.")
     types, formats = entry.get("type"), entry.get("format")
     if not isinstance(types, list) or not isinstance(formats, list):
@@ -66,7 +78,7 @@ def _tensor(entry: dict, key: str, wrong, lengths: dict[int, str]) -> None:
     else:
         lengths.setdefault(len(types), str(name))
     for t in types:
-        if t not in _TYPES:
+        if str(t) not in _TYPES:
             wrong(f"{name}: {t!r} is no type of a description.", "For example float16, float, bf16, int32.")
 
 
@@ -79,11 +91,11 @@ def check_project(folder) -> list[Finding]:
     for path in descriptions:
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             out.append(Finding("BAD_PARAMETER", "error", getattr(error, "lineno", None), f"This is no JSON: {error}.", "A comma too many or too few is the usual cause.", file=path.name))
             continue
         out += check_description(data, path.name)
-        ops += [op for op in data if isinstance(op, dict) and op.get("op")] if isinstance(data, list) else []
+        ops += [op for op in data if isinstance(op, dict) and isinstance(op.get("op"), str) and op["op"]] if isinstance(data, list) else []
     if not descriptions:
         out.append(Finding("BAD_PARAMETER", "error", None, "There is no operator description (*.json) in this folder.", "msopgen reads it: hp.ship writes one."))
     for op in ops:
@@ -102,7 +114,7 @@ def _files(root: Path, op: dict) -> list[Finding]:
         others = ", ".join(p.name for p in (root / "op_kernel").glob("*.cpp")) or "none"
         wrong("op_kernel", f"{op['op']} looks for the kernel in {snake}.cpp; files here: {others}.", f"Name file and function {snake}.")
     else:
-        code = blank(kernel.read_text(encoding="utf-8"))
+        code = blank(kernel.read_text(encoding="utf-8", errors="replace"))
         names = re.findall(r"__global__[^;{(]*?\b(\w+)\s*\(", code)
         if snake not in names:
             wrong(kernel.name, f"{op['op']} looks for a kernel {snake}; kernels here: {', '.join(names) or 'none'}.", f"expected {snake}: rename the function.")
@@ -113,7 +125,7 @@ def _files(root: Path, op: dict) -> list[Finding]:
     if not host.exists():
         wrong("op_host", f"There is no {snake}.cpp.", f"Name the host file {snake}.cpp.")
         return out
-    text = host.read_text(encoding="utf-8")
+    text = host.read_text(encoding="utf-8", errors="replace")
     code = blank(text)
     if not re.search(rf"\bOP_ADD\s*\(\s*{op['op']}\s*\)", code):
         wrong(host.name, f"{op['op']} is not registered.", f"OP_ADD({op['op']}); behind the class.")
@@ -123,7 +135,7 @@ def _files(root: Path, op: dict) -> list[Finding]:
         wrong(host.name, "The tiling function sets fields and never saves them: the kernel receives 0 bytes of tiling.", "tiling.SaveToBuffer(context->GetRawTilingData()->GetData(), …->GetCapacity());", code="HOST_ARGUMENT")
     elif re.search(r"\bSaveToBuffer\s*\(", code) and not re.search(r"\bSetDataSize\s*\(", code):
         wrong(host.name, "SaveToBuffer without SetDataSize: the size of the tiling stays 0.", "context->GetRawTilingData()->SetDataSize(tiling.GetDataSize());", code="HOST_ARGUMENT")
-    declared = {e["name"] for key in ("input_desc", "output_desc") for e in op.get(key) or () if isinstance(e, dict) and "name" in e}
+    declared = set(_names(op))
     registered = dict(re.findall(r'\b(?:Input|Output)\s*\(\s*"(\w+)"\s*\)([^;]*);', text))
     if registered.keys() != declared:
         wrong(host.name, f"The OpDef has {', '.join(sorted(registered)) or 'no tensors'}, the description {', '.join(sorted(declared))}.", "Use the same names in both.")
