@@ -247,6 +247,30 @@ def test_a_wrong_wish_is_refused(launch, tmp_path, options, words):
     assert not (tmp_path / "p").exists()
 
 
+def test_nothing_of_others_is_overwritten(launch, tmp_path):
+    kernel, args = launch
+    (tmp_path / "README.md").write_text("my notes")
+    with pytest.raises(hp.WorkbookError, match="already holds README.md, and not from a project of hp.ship: nothing was written"):
+        hp.ship(kernel, tmp_path, args, blocks=BLOCKS)
+    assert [p.name for p in tmp_path.iterdir()] == ["README.md"] and (tmp_path / "README.md").read_text() == "my notes"
+    for _ in range(2):                                 # its own project is written anew
+        hp.ship(kernel, tmp_path / "mine", args, blocks=BLOCKS)
+        hp.ship(kernel, tmp_path / "op", args, blocks=BLOCKS, layout="operator")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").write_text("kept")
+    hp.ship(kernel, tmp_path / "other", args, blocks=BLOCKS)
+    assert (tmp_path / "other" / "notes.txt").read_text() == "kept"
+
+
+@pytest.mark.parametrize("folder, options, words", [("", {}, "folder of its own"), ("/proc/nowhere/project", {}, "cannot be written"), ("p", {"release": 3}, "CANN 8 and 9")])
+def test_a_folder_that_cannot_be(launch, tmp_path, monkeypatch, folder, options, words):
+    kernel, args = launch
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(hp.WorkbookError, match=words):
+        hp.ship(kernel, folder, args, blocks=BLOCKS, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("change, words", [
     (lambda d: d["input_desc"].append(3), "describes no tensor: 3"), (lambda d: d["input_desc"][0].update(name=[1]), "without a usable name"), (lambda d: d.update(op=5), '"op" is 5'),
     (lambda d: d["input_desc"][0].update(param_type=[]), "param_type is"), (lambda d: d["input_desc"][0].update(type=[[]]), "is no type"), (lambda d: d.update(input_desc=7), "has no input_desc"),

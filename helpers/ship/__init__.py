@@ -41,23 +41,41 @@ def ship(kernel, folder, args, *, blocks: int, layout: str = "launch", outputs=(
     from ..npu.toolkit import ARCH
     if layout not in LAYOUTS:
         raise WorkbookError(f'layout={layout!r} is not "launch" or "operator".')
+    if release not in (8, 9):
+        raise WorkbookError(f"release={release!r}: projects are written for CANN 8 and 9.")
     shown = example.run(kernel, blocks, args, outputs)
     soc = soc or shown.kernel.chip.name
     if layout == "launch":
         written = launch_project.files(shown, soc, ARCH.get(int(shown.kernel.chip.npu_arch), "dav-2201"), release)
     else:
         written = operator_project.files(shown, op or camel_case(shown.name), soc, tiling or {}, vendor)
+    target = _room_for(written, folder)
+    try:
+        for name, data in written.items():
+            path = target / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            if name.endswith(".sh"):
+                path.chmod(0o755)
+    except OSError as error:
+        raise WorkbookError(f"The project cannot be written to {target}: {error}. Name another folder.") from None
+    return Project(target, tuple(sorted(written)))
+
+
+def _room_for(names, folder) -> Path:
+    """The folder, when it is new, holds nothing of these names, or holds a project that ship wrote before."""
     target = Path(folder)
+    if not str(folder):
+        raise WorkbookError('A project needs a folder of its own: hp.ship(kernel, "my_project", …).')
     if target.exists() and not target.is_dir():
         raise WorkbookError(f"{target} is a file, and a project needs a folder.")
-    for name, data in written.items():
-        path = target / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-        if name.endswith(".sh"):
-            path.chmod(0o755)
-    project = Project(target, tuple(sorted(written)))
-    return project
+    readme = target / "README.md"
+    own = readme.is_file() and launch_project.MARK in readme.read_text(encoding="utf-8", errors="replace")
+    taken = [name for name in sorted(names) if (target / name).exists()]
+    if taken and not own:
+        more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
+        raise WorkbookError(f"{target} already holds {taken[0]}{more}, and not from a project of hp.ship: nothing was written. Name another folder.")
+    return target
 
 
 def tree(root: str, names) -> str:

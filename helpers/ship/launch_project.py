@@ -8,6 +8,8 @@ from ..build.scan import blank
 from ..errors import WorkbookError
 from .example import INPUT, NULL, OUTPUT, WORKSPACE, Example
 
+MARK = "Not run on hardware by the one who wrote this project."     # in every README: this folder is one of ours
+
 CMAKE_8 = '''cmake_minimum_required(VERSION 3.16)
 project({name}_launch CXX)
 
@@ -189,7 +191,7 @@ def readme(e: Example, soc: str, kernel_file: str, new: bool) -> str:
     return f"""# {e.name}, launched directly
 
 `{kernel_file}` holds the kernel, `main.cpp` the host, `input/` the data of one launch on {e.blocks} blocks, `golden/` what
-the host twin computed from it. Not run on hardware by the one who wrote this project.
+the host twin computed from it. {MARK}
 
 | what | command |
 |---|---|

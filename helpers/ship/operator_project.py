@@ -8,7 +8,7 @@ from ..arguments import POINTER, SCALAR, STRUCT
 from ..build.scan import blank
 from ..errors import WorkbookError
 from .example import INPUT, OUTPUT, WORKSPACE, Example, entry_span
-from .launch_project import TOLERANCE, VERIFY
+from .launch_project import MARK, TOLERANCE, VERIFY
 from .names import camel_case, compute_unit, snake_case
 
 # NumPy name -> in the JSON, in the OpDef
@@ -260,7 +260,7 @@ def readme(op: str, snake: str, soc: str, vendor: str) -> str:
     return f"""# {op}, a custom-operator package
 
 `{snake}.json` describes the operator, `op_host/` holds tiling and registration, `op_kernel/` the kernel. The build files come
-from msopgen of the CANN that is installed. Not run on hardware by the one who wrote this project.
+from msopgen of the CANN that is installed. {MARK}
 
 | what | command |
 |---|---|
