@@ -112,14 +112,28 @@ def open_file(number: str) -> str:
         return ""
 
 
+_others: set[int] = set()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def others():
+    """Children that tests of other files have left to this process: runners of the frameworks' launcher."""
+    channel.stop_waiting_runner()
+    _others.update(p.pid for p in psutil.Process().children(recursive=True))
+
+
+def children() -> list:
+    return [p for p in psutil.Process().children(recursive=True) if p.pid not in _others]
+
+
 def leftovers(temporary: Path) -> tuple[list, dict, list]:
     """Child processes, open files (by what they are), and names in the places for temporary files."""
     channel.stop_waiting_runner()
     gc.collect()                           # tracebacks hold arrays, and arrays hold their memory
-    children = [p.pid for p in psutil.Process().children(recursive=True)]
+    pids = [p.pid for p in children()]
     files = [open_file(n) for n in os.listdir("/proc/self/fd")] if os.path.isdir("/proc/self/fd") else []
     shared = [f"/dev/shm/{name}" for name in os.listdir("/dev/shm") if not name.startswith("sem.")] if os.path.isdir("/dev/shm") else []
-    return children, {kind: sum(kind in f for f in files) for kind in ("memfd", "socket", "pipe", "deleted")}, sorted(os.listdir(temporary)) + shared
+    return pids, {kind: sum(kind in f for f in files) for kind in ("memfd", "socket", "pipe", "deleted")}, sorted(os.listdir(temporary)) + shared
 
 
 @pytest.fixture
@@ -343,13 +357,13 @@ def wait_for(what, seconds: float = 5.0):
 def test_waiting_runner_is_ended_on_request(kernels):
     x, y = np.zeros(64, np.float32), np.zeros(64, np.float32)
     kernels["fine"][1](x, y, 64)
-    runner = psutil.Process().children()
+    runner = children()
     assert len(runner) == 1
     kernels["fine"][1](x, y, 64)
     hp.compile(VARIABLES % ("", "0"))[1](np.zeros(8, np.int32))
-    assert psutil.Process().children() == runner           # it serves on, also another kernel
+    assert children() == runner           # it serves on, also another kernel
     channel.stop_waiting_runner()
-    assert not psutil.Process().children()
+    assert not children()
 
 
 @pytest.mark.skipif(not adopt.possible(), reason="this system copies large arrays")
@@ -357,9 +371,9 @@ def test_a_waiting_runner_holds_no_large_memory_that_is_freed(kernels):
     x = np.zeros(9 << 20, np.float32)
     y = np.zeros_like(x)
     kernels["fine"][1](x, y, 1000)
-    assert psutil.Process().children()
+    assert children()
     del x
-    assert not psutil.Process().children()
+    assert not children()
 
 
 VARIABLES = """#include "kernel_operator.h"
@@ -391,4 +405,4 @@ extern "C" __global__ __aicore__ void threads(__gm__ int32_t* y) {
 }
 """)
     kernel[1](np.zeros(8, np.int32))
-    assert not psutil.Process().children()
+    assert not children()
