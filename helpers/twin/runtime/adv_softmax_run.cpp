@@ -21,6 +21,11 @@ public:
         if (!p_.fractal) { adv_store_row(p_.type, base + softmax_place(p_.pitch, 0, r, 0) * size_of(p_.type), v, p_.k); return; }
         for (uint32_t k = 0; k < p_.k; ++k) adv_store(p_.type, base, softmax_place(p_.pitch, p_.fractal, r, k), v[k]);
     }
+    const float* floats(uint32_t at, uint32_t r) const {
+        const uint8_t* base = at == p_.src && t_through[0] ? t_through[0] : c_.at(Mem::UB, at);
+        return reinterpret_cast<const float*>(base) + softmax_place(p_.pitch, 0, r, 0);
+    }
+    float* own_floats(uint32_t at, uint32_t r) const { return reinterpret_cast<float*>(c_.at(Mem::UB, at)) + softmax_place(p_.pitch, 0, r, 0); }
     double stat(uint32_t at, uint32_t r, const char* role) const {
         const uint8_t* base = c_.at(Mem::UB, at);
         const uint32_t z = size_of(p_.stat);
@@ -137,13 +142,50 @@ void one_row(const SoftmaxPlan& p, const Rows& rows, uint32_t r, double* x) {
     rows.store(p.dst, r, x);
 }
 
+float largest(const float* x, uint32_t n) {                   // as for double: NaN wins, of two zeros the first
+    constexpr int32_t magnitude = INT32_MAX, inf = 0x7f800000;
+    int32_t most = 0, best = INT32_MIN;
+    for (uint32_t i = 0; i < n; ++i) {
+        int32_t u;
+        std::memcpy(&u, x + i, 4);
+        const int32_t m = u & magnitude, key = u < 0 ? u ^ magnitude : u;
+        most = m > most ? m : most;
+        best = key > best ? key : best;
+    }
+    if (most > inf) return NAN;
+    const int32_t u = best < 0 ? best ^ magnitude : best;
+    float v;
+    std::memcpy(&v, &u, 4);
+    for (uint32_t i = 0; v == 0; ++i) if (x[i] == 0) return x[i];
+    return v;
+}
+
+// The common case, rows of float by themselves: the same arithmetic in fewer walks over the row.
+bool float_row(const SoftmaxPlan& p) {
+    return p.type == DType::F32 && !p.fractal && !p.update && (p.kind == SoftmaxKind::Plain || p.kind == SoftmaxKind::Flash);
+}
+void one_float_row(const SoftmaxPlan& p, const Rows& rows, uint32_t r, double* x) {
+    const float* src = rows.floats(p.src, r);
+    const double max = largest(src, p.k);
+    for (uint32_t i = 0; i < p.k; ++i) x[i] = exp_between(double(src[i]) - max, -708, 709);
+    const double sum = total(x, p.k), share = 1 / sum;
+    if (p.stats) {
+        rows.put(p.max, r, p.stat, p.stat_lanes, max);
+        rows.put(p.sum, r, p.stat, p.stat_lanes, sum);
+    }
+    float* dst = rows.own_floats(p.dst, r);
+    for (uint32_t i = 0; i < p.k; ++i) dst[i] = float(x[i] * share);
+}
+
 }  // namespace
 
 void softmax_run(Core& c, const Instr& in) {
     const SoftmaxPlan& p = in.get<SoftmaxPlan>();
     const Rows rows(c, in, p);
     std::vector<double> x(p.k);
+    const bool floats = float_row(p);
     for (uint32_t r = 0; r < p.m; ++r) {
+        if (floats) { one_float_row(p, rows, r, x.data()); continue; }
         rows.load(p.src, r, x.data());
         if (p.kind == SoftmaxKind::FlashV3) flash_v3(p, rows, r, x.data());
         else one_row(p, rows, r, x.data());
