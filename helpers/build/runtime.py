@@ -122,8 +122,8 @@ def _build(folder: Path, keys: dict[Path, str], flags, cache: Cache, compiler: C
 
 
 def _link_flags(compiler: Compiler) -> tuple[str, ...]:
-    # Calls inside the library go straight to their target.
-    return _extra(compiler) + ("-Wl,--no-undefined", "-Wl,-Bsymbolic-functions")
+    # Calls inside the library go straight to their target, where the linker knows how.
+    return _extra(compiler) + ("-Wl,--no-undefined",) + (() if compiler.kind == "zig" else ("-Wl,-Bsymbolic-functions",))
 
 
 def _require(done, message: str) -> None:
