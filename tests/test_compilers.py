@@ -76,6 +76,16 @@ for v in copies.VERSIONS:
     out["copy " + v.name] = digest(copies.launch(v, f, g), g)
 c = np.zeros(32_768, np.float16)
 out["chain"] = digest(hp.compile(TEXT)[1](rng.normal(1, 1, 32_768).astype(np.float16), c, 1.25), c)
+matmul, norm, softmax = load("matmul", "ladder"), load("rms_norm", "ladder"), load("softmax", "ladder")
+a, b, p = rng.normal(0, 1, (200, 170)).astype(np.float16), rng.normal(0, 1, (170, 90)).astype(np.float16), np.zeros((200, 90), np.float32)
+for v in matmul.VERSIONS[1:]:
+    out["matmul " + v.name] = digest(matmul.launch(v, a, b, p), p)
+r, gamma = rng.normal(0, 2, (96, 1000)).astype(np.float32), rng.normal(1, 1, 1000).astype(np.float32)
+q = np.zeros_like(r)
+for v in norm.VERSIONS[-3::2]:
+    out["rms_norm " + v.name] = digest(norm.launch(v, r, gamma, q), q)
+for v in softmax.VERSIONS:
+    out["softmax " + v.name] = digest(softmax.launch(v, r, q), q)
 print(json.dumps(out))
 '''
 
