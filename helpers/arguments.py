@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import Finding, KernelError
+from .errors import Finding, KernelError, counted
 
 # Index = DType of the twin; the C++ name, the NumPy name.
 _TYPES = [("void", ""), ("half", "float16"), ("bfloat16_t", "bfloat16"), ("float", "float32"), ("double", "float64"),
@@ -74,7 +74,7 @@ def bind(params: tuple[Param, ...], args) -> tuple[list[Buffer], list[Value], li
     """Buffers, values and the positions of null pointers."""
     if len(args) != len(params):
         wanted = ", ".join(map(str, params)) or "no parameters"
-        raise _error(f"The kernel takes {_count(len(params), 'argument')} ({wanted}); {len(args)} {'was' if len(args) == 1 else 'were'} given.",
+        raise _error(f"The kernel takes {counted(len(params), 'argument')} ({wanted}); {len(args)} {'was' if len(args) == 1 else 'were'} given.",
                      "Pass one argument for each parameter, in this order.")
     buffers, values, nulls = [], [], []
     for i, (param, arg) in enumerate(zip(params, args)):
@@ -267,10 +267,6 @@ def _article(arg) -> str:
         return "None"
     name = type(arg).__name__
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def _error(message: str, hint: str) -> KernelError:

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .errors import counted
+
 _MOST = 0.9           # "as a whole": at least this share (some elements are right by chance)
 
 
@@ -47,12 +49,12 @@ def _tiles(wrong: np.ndarray, tile: int) -> str:
     if (share[bad] >= _MOST).all() and len(bad) < whole:
         if len(bad) == 1 and bad[0] == whole - 1 and wrong.size % tile:
             return f"the last tile, which has only {wrong.size % tile} of {tile} elements"
-        return f"{_number(len(bad), 'whole tile')} of {whole}: {_listed(bad)}"
+        return f"{counted(len(bad), 'whole tile')} of {whole}: {_listed(bad)}"
     inside = padded.reshape(whole, tile)[bad]
     if len(bad) > 1 and (inside == inside[0]).all():
         at = np.flatnonzero(inside[0])
         if at[-1] == tile - 1 and at[-1] - at[0] + 1 == len(at):
-            return f"the last {_number(len(at), 'element')} of each tile" + ("" if len(bad) == whole else f" in {_number(len(bad), 'tile')}")
+            return f"the last {counted(len(at), 'element')} of each tile" + ("" if len(bad) == whole else f" in {counted(len(bad), 'tile')}")
     return ""
 
 
@@ -64,12 +66,12 @@ def _rows(wrong: np.ndarray, shape: tuple[int, ...]) -> str:
         step = _regular(bad)
         if step and step > 1 and bad[-1] + step >= rows:
             return f"every {_ordinal(step)} row, from row {bad[0]}"
-        return f"{_number(len(bad), 'whole row')} of {rows}: {_listed(bad)}"
+        return f"{counted(len(bad), 'whole row')} of {rows}: {_listed(bad)}"
     columns = np.flatnonzero(wrong.any(axis=0))
     if len(columns) < width and (wrong[:, columns].mean(axis=0) >= _MOST).all():
         if columns[-1] == width - 1 and columns[-1] - columns[0] + 1 == len(columns):
-            return f"the last {_number(len(columns), 'element')} of each row (a row has {width})"
-        return f"{_number(len(columns), 'whole column')} of {width}: {_listed(columns)}"
+            return f"the last {counted(len(columns), 'element')} of each row (a row has {width})"
+        return f"{counted(len(columns), 'whole column')} of {width}: {_listed(columns)}"
     return ""
 
 
@@ -162,10 +164,6 @@ def _reordered(actual: np.ndarray, expected: np.ndarray) -> str:
 
 
 # ---- words
-def _number(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"
-
-
 def _listed(numbers, limit: int = 6) -> str:
     step = _regular(np.asarray(numbers))
     if len(numbers) > 3 and step:

@@ -83,7 +83,7 @@ class WorkbookError(Exception):
         super().__init__(self.headline)
 
     def _headline(self) -> str:
-        return _count(len(self.findings), "finding")
+        return counted(len(self.findings), "finding")
 
     @property
     def codes(self) -> list[str]:
@@ -130,7 +130,8 @@ def _rebuild(cls, headline, findings, state):
     return error
 
 
-def _count(n: int, noun: str) -> str:
+def counted(n: int, noun: str) -> str:
+    """1 error, 2 errors."""
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 

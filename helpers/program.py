@@ -17,7 +17,7 @@ import numpy as np
 
 from .build import program as builder
 from .chips import DEFAULT, chip as find_chip
-from .errors import SEVERITIES, Finding, KernelError
+from .errors import SEVERITIES, Finding, KernelError, counted
 
 _OUTPUT_LIMIT = 1 << 20
 _SOURCES = (".asc", ".cpp", ".cc", ".cxx")
@@ -56,7 +56,7 @@ class ProgramRun:
         if launches:
             parts.append(f"{time:.2f} us of kernels {self.origin}")
         if warned:
-            parts.append(f"{warned} warning{'' if warned == 1 else 's'}")
+            parts.append(counted(warned, "warning"))
         return ", ".join(parts)
 
     def lanes(self, **options):
@@ -183,7 +183,7 @@ def _launch(row: dict) -> dict:
 def _raise(run: ProgramRun) -> None:
     errors = [f for f in run.findings if f.severity == "error"]
     if errors:
-        error = KernelError(f"The program has {len(errors)} error{'' if len(errors) == 1 else 's'}.", sorted(run.findings, key=lambda f: -SEVERITIES.index(f.severity)))
+        error = KernelError(f"The program has {counted(len(errors), 'error')}.", sorted(run.findings, key=lambda f: -SEVERITIES.index(f.severity)))
         error.stdout, error.run = run.stdout, run
         raise error
     if run.exit_code:

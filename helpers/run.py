@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .errors import Finding, KernelError, SEVERITIES, WorkbookError, with_source
+from .errors import Finding, KernelError, SEVERITIES, WorkbookError, counted, with_source
 from .launch import EVENT, MARK
 
 if TYPE_CHECKING:
@@ -73,9 +73,8 @@ class Run:
     def __repr__(self) -> str:
         warned = sum(f.severity == "warning" for f in self.findings)
         noted = len(self.findings) - warned
-        seen = [f"{n} {word}{'' if n == 1 else 's'}" for n, word in ((warned, "warning"), (noted, "note")) if n]
-        blocks = f"{self.blocks} block{'' if self.blocks == 1 else 's'}"
-        return ", ".join([f"{self.name}: {blocks}, {self.time_us:.2f} us {self.origin}", *self.notes, *seen])
+        seen = [counted(n, word) for n, word in ((warned, "warning"), (noted, "note")) if n]
+        return ", ".join([f"{self.name}: {counted(self.blocks, 'block')}, {self.time_us:.2f} us {self.origin}", *self.notes, *seen])
 
     def _with_busy(self) -> "Run":
         """Fills in the busy time of the pipes from the events."""
@@ -168,5 +167,5 @@ def raise_errors(name: str, findings: list[Finding]) -> None:
     errors = sum(f.severity == "error" for f in findings)
     if errors:
         others = len(findings) - errors
-        more = f", {others} other finding{'' if others == 1 else 's'}" if others else ""
-        raise KernelError(f"{name}: {errors} error{'' if errors == 1 else 's'}{more}.", findings)
+        more = f", {counted(others, 'other finding')}" if others else ""
+        raise KernelError(f"{name}: {counted(errors, 'error')}{more}.", findings)

@@ -6,8 +6,8 @@ import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..errors import CompileError, Finding, with_source
-from . import diagnose, lint, runtime, source, structs, twin
+from ..errors import CompileError, Finding, counted, with_source
+from . import diagnose, lint, macro, runtime, source, structs, twin
 from .cache import Cache, key
 from .compiler import Compiler, find
 from .scan import blank
@@ -40,7 +40,7 @@ def build(text: str, *, label: str = "<kernel>", first_line: int = 1, name: str 
     cache, compiler = cache or Cache(), compiler or find()
     text = text.replace("\r\n", "\n")
     wanted = (name,) if name and "<" in name else ()
-    macros = {k: _number(v) for k, v in (defines or {}).items()}
+    macros = macro.values(defines)
     search = tuple(Path(p).resolve() for p in ([folder] if folder else []) + list(include))
     found, cube = _scan_sides(_with_default_tiling(text, tiling, macros, search), wanted, macros, arch)
     _require_entries(found, name, text, label, first_line)
@@ -49,8 +49,8 @@ def build(text: str, *, label: str = "<kernel>", first_line: int = 1, name: str 
     if any(f.severity == "error" for f in findings):
         raise CompileError(_headline(label, findings), findings[:diagnose.SHOWN])
 
-    whole = source.generate(found, label, first_line, _macro_lines(defines or {}) + side, tiling)
-    other = source.generate(cube, label, first_line, _macro_lines(defines or {}) + _side("cube", text, half=True), tiling) if cube else ""
+    whole = source.generate(found, label, first_line, macro.lines(defines) + side, tiling)
+    other = source.generate(cube, label, first_line, macro.lines(defines) + _side("cube", text, half=True), tiling) if cube else ""
     twin_runtime = runtime.ensure(cache=cache, compiler=compiler)
     prefix = _prefix(found, arch, cache, compiler)
     flags = (*runtime.kernel_flags(compiler), *prefix, *(part for p in search for part in ("-iquote", str(p))),
@@ -225,22 +225,7 @@ def _joined(vector: source.EntryPoint, cube: source.EntryPoint, code: str) -> so
     return replace(vector, kernel_type=5 if both else 1, type_from="cube and vector code" if both else "cube code")
 
 
-def _macro_lines(defines: dict) -> str:
-    return "".join(f"#define {name} {_macro(value)}\n" for name, value in sorted(defines.items()))
-
-
-def _macro(value) -> str:
-    return "1" if value is True else "0" if value is False else "" if value is None else str(value)
-
-
-def _number(value) -> int:
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        return 1
-
-
 def _headline(label: str, findings, more: int = 0) -> str:
     count = len(findings) + more
     shown = f" (the first {len(findings)} shown)" if more else ""
-    return f"The kernel was not built: {count} error{'' if count == 1 else 's'}{shown}."
+    return f"The kernel was not built: {counted(count, 'error')}{shown}."

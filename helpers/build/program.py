@@ -5,10 +5,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import CompileError, Finding
-from . import diagnose, runtime, source, twin
+from ..errors import CompileError, Finding, counted
+from . import diagnose, macro, runtime, source, twin
 from .cache import Cache, key
-from .compile import _core_side, _headline, _macro_lines, _number, _prefix, _run, _with_default_tiling, arch_flags
+from .compile import _core_side, _headline, _prefix, _run, _with_default_tiling, arch_flags
 from .compiler import Compiler, find
 from .prototype import parameters
 from .scan import active, blank
@@ -39,7 +39,7 @@ def build(files: list[File], *, chip, style: str = "", include=(), defines: dict
     cache, compiler = cache or Cache(), compiler or find()
     style = style or style_of(files)
     arch = int(chip.npu_arch)
-    macros = {k: _number(v) for k, v in (defines or {}).items()}
+    macros = macro.values(defines)
     twin_runtime = runtime.ensure(cache=cache, compiler=compiler)
     units = [_unit(f, style, arch, macros, chip, include) for f in files]
     if not any(re.search(r"\bmain\s*\(", blank(f.text)) for f in files):
@@ -55,14 +55,14 @@ def build(files: list[File], *, chip, style: str = "", include=(), defines: dict
     for f in files:
         others.update(twin.included(f.text.encode(), f.folder or Path("/nonexistent"), search))
     full = key("program", *(u.whole for u in units), *headers.values(), "\0".join(map(str, flags + link)), compiler.identity, twin.header_digest(),
-               twin_runtime.key, twin.digest(others), _macro_lines(defines or {}))
+               twin_runtime.key, twin.digest(others), macro.lines(defines))
 
     def make(scratch: Path) -> dict:
         for name, text in headers.items():
             (scratch / name).write_text(text)
         objects = []
         for number, (f, u) in enumerate(zip(files, units)):
-            (scratch / f"unit{number}.cpp").write_text(_macro_lines(defines or {}) + u.whole)
+            (scratch / f"unit{number}.cpp").write_text(macro.lines(defines) + u.whole)
             objects.append(scratch / f"unit{number}.o")
             done = _run(compiler, [*flags, f"-I{scratch}", *diagnose.flags(compiler), "-c", scratch / f"unit{number}.cpp", "-o", objects[-1]], f.label)
             if done.returncode:
@@ -153,5 +153,4 @@ def _literal(text: str) -> str:
 
 def _fail(log: str, f: File, u: Unit):
     errors, more = diagnose.errors(log, f.label, f.text, 1, u.found.renamed)
-    count = len(errors) + more
-    raise CompileError(f"The program was not built: {count} error{'' if count == 1 else 's'} in {f.label}.", errors, log)
+    raise CompileError(f"The program was not built: {counted(len(errors) + more, 'error')} in {f.label}.", errors, log)

@@ -20,7 +20,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..arguments import POINTER
-from ..errors import Finding, KernelError
+from ..errors import Finding, KernelError, counted
 from ..kernel import Kernel
 from . import ops as catalogue
 
@@ -87,7 +87,7 @@ def custom(kernels, out: Callable, *, name: str = "", blocks: int | Callable = 1
             if not isinstance(one, torch.Tensor):
                 raise TypeError(f"out returns a {type(one).__name__} where {first.name} has an output: return tensors, such as torch.empty_like({tensors[0]}).")
         if len(made) != signature.results:
-            raise TypeError(f"out returns {_count(len(made), 'tensor')}; after {', '.join(tensors)}, {first.name} has the outputs {', '.join(pointers[len(tensors):])}.")
+            raise TypeError(f"out returns {counted(len(made), 'tensor')}; after {', '.join(tensors)}, {first.name} has the outputs {', '.join(pointers[len(tensors):])}.")
         return made
 
     def launch(inputs, outputs, given):
@@ -267,7 +267,3 @@ def _check_written(name: str, run, outputs) -> None:
 
 def _name(dtype) -> str:
     return str(dtype).removeprefix("torch.")
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"

@@ -7,12 +7,12 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..build import diagnose
+from ..build import diagnose, macro
 from ..build.cache import Cache, key
 from ..build.prototype import Parameter, parameters
 from ..build.scan import blank
 from ..build.source import EntryPoint
-from ..errors import CompileError, Finding, SetupError, with_source
+from ..errors import CompileError, Finding, SetupError, counted, with_source
 from .toolkit import ARCH, BISHENG, Toolkit, require_cmake
 
 SYMBOL = "workbook_launch"
@@ -44,8 +44,7 @@ def device_text(source: Source, reserved: str = "0") -> str:
     reserved: what stands between the number of blocks and the stream: 0, or nullptr up to release 8.
     """
     values = [f"*({p.type if p.pointer else 'const ' + p.type}*)a[{i}]" for i, p in enumerate(_parameters(source))]
-    macros = "".join(f"#define {name} {_macro(value)}\n" for name, value in source.defines)
-    return (f'{macros}#line {source.first_line} "{source.label}"\n{source.text}\n#line 1 "<launch>"\n'
+    return (f'{macro.lines(dict(source.defines))}#line {source.first_line} "{source.label}"\n{source.text}\n#line 1 "<launch>"\n'
             f'extern "C" __attribute__((visibility("default"))) uint32_t {SYMBOL}(uint32_t blocks, void* stream, void** a) {{\n'
             f"    {source.entry.expression}<<<blocks, {reserved}, stream>>>({', '.join(values)});\n    return 0;\n}}\n")
 
@@ -116,7 +115,7 @@ def _cmake_commands(folder: Path, program: str) -> list[list[str]]:
 
 # ---- shared
 def _parameters(source: Source) -> tuple[Parameter, ...]:
-    return parameters(source.text, source.entry, {k: _number(v) for k, v in source.defines})
+    return parameters(source.text, source.entry, macro.values(dict(source.defines)))
 
 
 _OPERATOR_ONLY = re.compile(r"\b(GET_TILING_DATA\w*|TILING_KEY_IS)\s*\(")
@@ -149,8 +148,7 @@ def _run(command: list[str], scratch: Path, toolkit: Toolkit) -> subprocess.Comp
 
 def _failed(source: Source, log: str) -> CompileError:
     found, more = diagnose.errors(log, source.label, source.text, source.first_line, {})
-    count = len(found) + more
-    return CompileError(f"The kernel was not built for the device: {count} error{'' if count == 1 else 's'}.", found, log)
+    return CompileError(f"The kernel was not built for the device: {counted(len(found) + more, 'error')}.", found, log)
 
 
 def _headers(source: Source) -> str:
@@ -160,14 +158,3 @@ def _headers(source: Source) -> str:
     from ..build import twin
     files = twin.included(source.text.encode(), Path("/nonexistent"), tuple(Path(p) for p in source.include))
     return twin.digest({p: d for p, d in files.items()})
-
-
-def _macro(value) -> str:
-    return "1" if value is True else "0" if value is False else "" if value is None else str(value)
-
-
-def _number(value) -> int:
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        return 1

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from ..build.scan import blank
-from ..errors import Finding
+from ..errors import Finding, counted
 from .names import snake_case
 
 _TYPES = {"float16", "fp16", "float", "float32", "bf16", "bfloat16", "double", "bool", "string", "complex64", "complex128",
@@ -74,7 +74,7 @@ def _tensor(entry, key: str, wrong, lengths: dict[int, str]) -> None:
         wrong(f"{name}: type and format are lists.", '"type": ["float16"], "format": ["ND"]')
         return
     if len(types) != len(formats):
-        wrong(f"{name}: {_count(len(types), 'type')}, {_count(len(formats), 'format')}.", "Give one format for each type: the lists are read column by column.")
+        wrong(f"{name}: {counted(len(types), 'type')}, {counted(len(formats), 'format')}.", "Give one format for each type: the lists are read column by column.")
     else:
         lengths.setdefault(len(types), str(name))
     for t in types:
@@ -143,9 +143,5 @@ def _files(root: Path, op: dict) -> list[Finding]:
         lists = {kind: len([t for t in body.split(",") if t.strip()]) for kind, body in re.findall(r"\b(DataType|Format)\s*\(\s*\{([^}]*)\}", chain)}
         if len(set(lists.values())) > 1:
             line = text[:text.index(f'"{name}"')].count("\n") + 1
-            wrong(host.name, f"{name}: {_count(lists['DataType'], 'type')}, {_count(lists['Format'], 'format')}.", "Give one format for each type.", line)
+            wrong(host.name, f"{name}: {counted(lists['DataType'], 'type')}, {counted(lists['Format'], 'format')}.", "Give one format for each type.", line)
     return out
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"
