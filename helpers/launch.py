@@ -92,18 +92,17 @@ def run(job: Job) -> Outcome:
 
 
 def _converse(channel: Channel, job: Job, placement: Placement) -> Outcome:
-    keep = True
     reuse = False
     with Quiet() as quiet:
         runner, used = channel.take_runner(job.runner)
         try:
-            answer = _ask(channel, runner, job, placement, keep, quiet)
+            answer = _ask(channel, runner, job, placement, quiet)
             if used and answer == b"" and not _begun(channel):
                 # It left while we were looking the other way: its idle time was over, or the thread that had started
                 # it has ended. Once more, with a new one.
                 runner.end()
                 runner = Runner(job.runner)
-                answer = _ask(channel, runner, job, placement, keep, quiet)
+                answer = _ask(channel, runner, job, placement, quiet)
             how = FINISHED
             if answer is None:
                 how = TIMEOUT
@@ -122,9 +121,9 @@ def _converse(channel: Channel, job: Job, placement: Placement) -> Outcome:
                 runner.end()
 
 
-def _ask(channel: Channel, runner: Runner, job: Job, placement: Placement, keep: bool, quiet: Quiet) -> bytes | None:
+def _ask(channel: Channel, runner: Runner, job: Job, placement: Placement, quiet: Quiet) -> bytes | None:
     _prepare(channel)
-    if not runner.send(*_request(channel, runner, job, placement, keep)):
+    if not runner.send(*_request(channel, runner, job, placement)):
         return b""
     with quiet.listening():
         return runner.answer(job.timeout)
@@ -140,14 +139,24 @@ def _prepare(channel: Channel) -> None:
     os.lseek(channel.output_fd, 0, os.SEEK_SET)
 
 
-def _request(channel: Channel, runner: Runner, job: Job, placement: Placement, keep: bool):
-    fds = [channel.result_fd, channel.output_fd]
+def describe(job: Job) -> tuple[list[str], list[bytes]]:
+    """What the runner must know but the arrays: lines, and the blobs that some of them announce."""
     blobs = [job.source.encode(), job.chip.encode()]
     lines = [f"kernel {job.kernel}", f"entry {job.entry}", f"file {job.label}", f"source {len(blobs[0])}", f"chip {len(blobs[1])}",
              f"first_line {job.first_line}", f"blocks {job.blocks}", f"kernel_type {job.kernel_type}", f"checks {job.checks:d}",
              f"lazy {job.lazy:d}", f"strict_sync {job.strict_sync:d}", f"warm {job.warm:d}", f"seed {job.seed}",
              f"tiling_key {job.tiling_key}", f"memory_bytes {int(job.memory_mb * 2**20)}", f"output_bytes {OUTPUT_BYTES}",
-             f"timeout {int(job.timeout) + 10}", f"keep {keep:d}"]
+             f"timeout {int(job.timeout) + 10}"]
+    lines += [f"null {i}" for i in job.nulls]
+    for v in job.values:
+        lines.append(f"value {v.index} {len(v.data)}")
+        blobs.append(v.data)
+    return lines, blobs
+
+
+def _request(channel: Channel, runner: Runner, job: Job, placement: Placement):
+    fds = [channel.result_fd, channel.output_fd]
+    lines, blobs = describe(job)
     for memory in channel.take_released():
         for gone in {2 * memory, 2 * memory + 1} & runner.known:
             runner.known.discard(gone)
@@ -163,10 +172,6 @@ def _request(channel: Channel, runner: Runner, job: Job, placement: Placement, k
         lines.append(f"map {m.id} {fd} {m.offset} {m.nbytes} {m.access} {m.keep:d}")
         lines += [f"watch {number} {place} {count}" for place, count in m.watches]
         lines += [f"gm {b.index} {number} {m.place(b)} {b.nbytes} {b.dtype} {b.workspace:d} {b.name}" for b in m.buffers]
-    lines += [f"null {i}" for i in job.nulls]
-    for v in job.values:
-        lines.append(f"value {v.index} {len(v.data)}")
-        blobs.append(v.data)
     return lines, blobs, fds
 
 

@@ -13,7 +13,7 @@ _MAGIC = 0x51524E52
 
 
 class Runner:
-    """A started runner process. With keep=True it serves several launches, as long as each ends without errors."""
+    """A started runner process. It serves several launches, as long as each ends without errors."""
 
     def __init__(self, path: str):
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -11,7 +11,6 @@ import threading
 import uuid
 from functools import lru_cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Callable
 
 import numpy as np
@@ -166,20 +165,13 @@ def write(path: Path, plan: Plan, inputs: int) -> None:
         runner=str(built.runtime.runner), kernel=str(built.path), entry=kernel.name, label=built.label, source=kernel.source,
         first_line=built.first_line, blocks=number_of_blocks(kernel, plan.blocks), chip=kernel.chip.lines, buffers=buffers, values=values, nulls=nulls,
         kernel_type=kernel.kernel_type, strict_sync=not kernel.auto_sync, timeout=TIMEOUT, memory_mb=MEMORY_MB)
-    lines, blobs = _request(job)
+    lines, blobs = launch.describe(job)
     for n, b in enumerate(b for b in buffers if b.workspace):
         lines += [f"map {-1000 - n} -1 0 {pages(b.nbytes)} 0 0", f"gm {b.index} {len(plan.arrays) + n} 0 {b.nbytes} {b.dtype} 1 {b.name}"]
     data = ("\n".join([*head, "request", *lines]) + "\nend\n").encode() + b"".join(blobs)
     scratch = path.with_name(f"{path.name}.{uuid.uuid4().hex[:8]}")
     scratch.write_bytes(data)
     os.replace(scratch, path)
-
-
-def _request(job: launch.Job) -> tuple[list[str], list[bytes]]:
-    """What a launch says to the runner, without the arrays: the launcher adds them when it has them."""
-    channel = SimpleNamespace(result_fd=-1, output_fd=-1, take_released=lambda: ())
-    lines, blobs, _ = launch._request(channel, SimpleNamespace(known=set()), job, SimpleNamespace(maps=[]), True)
-    return lines, blobs
 
 
 _busy = threading.Lock()

@@ -263,7 +263,7 @@ int loop(int socket) {
         itimerval t{};
         t.it_value.tv_sec = q.timeout_seconds;
         setitimer(ITIMER_REAL, &t, nullptr);
-        bool again = serve(q) && q.keep;
+        const bool again = serve(q);
         t.it_value.tv_sec = 0;
         setitimer(ITIMER_REAL, &t, nullptr);
         if (send(socket, again ? "D" : "E", 1, 0) != 1 || !again) return 0;

@@ -131,7 +131,6 @@ bool Request::line(const std::string& key, std::string rest) {
     else if (key == "memory_bytes") in >> memory_bytes;
     else if (key == "output_bytes") in >> output_bytes;
     else if (key == "timeout") in >> timeout_seconds;
-    else if (key == "keep") in >> keep;
     else if (key == "chip") {
         uint64_t n = std::stoull(rest), at = take_blob(n);
         if (at + n > data_.size()) return false;

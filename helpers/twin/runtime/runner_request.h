@@ -22,7 +22,6 @@ struct Request {
     std::vector<void*> pointers;     // by argument: what a GM pointer parameter holds
     uint64_t memory_bytes = 0, output_bytes = 0;
     int timeout_seconds = 0;
-    bool keep = false;               // stay for the next launch when this one ends without errors
 
     Request();
     Request(const Request&) = delete;
