@@ -1,5 +1,6 @@
 // Softmax row by row: every input of a row is read before anything of it is written, computed in double, rounded once.
 #include <cmath>
+#include <limits>
 
 #include "adv_softmax.h"
 #include "held.h"
@@ -49,24 +50,27 @@ private:
     const SoftmaxPlan& p_;
 };
 
-double largest(const double* x, uint32_t n) {                 // NaN wins
-    // As integers that order like the values: their maximum may be taken in any order, so the loop vectorises.
-    constexpr int64_t magnitude = INT64_MAX, inf = 0x7ff0000000000000;
-    int64_t most = 0, best = INT64_MIN;
+// As integers that order like the values: their maximum may be taken in any order, so the loop vectorises.
+template <class Int, class T>
+T largest_of(const T* x, uint32_t n, Int inf) {               // NaN wins; inf as bits
+    constexpr Int magnitude = std::numeric_limits<Int>::max();
+    Int most = 0, best = std::numeric_limits<Int>::min();
     for (uint32_t i = 0; i < n; ++i) {
-        int64_t u;
-        std::memcpy(&u, x + i, 8);
-        const int64_t m = u & magnitude, key = u < 0 ? u ^ magnitude : u;
+        Int u;
+        std::memcpy(&u, x + i, sizeof u);
+        const Int m = u & magnitude, key = u < 0 ? u ^ magnitude : u;
         most = m > most ? m : most;
         best = key > best ? key : best;
     }
-    if (most > inf) return NAN;
-    const int64_t u = best < 0 ? best ^ magnitude : best;
-    double v;
-    std::memcpy(&v, &u, 8);
+    if (most > inf) return T(NAN);
+    const Int u = best < 0 ? best ^ magnitude : best;
+    T v;
+    std::memcpy(&v, &u, sizeof v);
     for (uint32_t i = 0; v == 0; ++i) if (x[i] == 0) return x[i];      // of two zeros the first, with its sign
     return v;
 }
+double largest(const double* x, uint32_t n) { return largest_of<int64_t>(x, n, 0x7ff0000000000000); }
+float largest(const float* x, uint32_t n) { return largest_of<int32_t>(x, n, 0x7f800000); }
 double total(const double* x, uint32_t n) { return adv_sum(n, [=](int64_t i) { return x[i]; }); }
 
 // SoftmaxFlashV3: rows are moved by the distance of their mean from the mean of an eighth of the row.
@@ -140,24 +144,6 @@ void one_row(const SoftmaxPlan& p, const Rows& rows, uint32_t r, double* x) {
         rows.put(p.sum, r, p.stat, p.stat_lanes, sum);
     }
     rows.store(p.dst, r, x);
-}
-
-float largest(const float* x, uint32_t n) {                   // as for double: NaN wins, of two zeros the first
-    constexpr int32_t magnitude = INT32_MAX, inf = 0x7f800000;
-    int32_t most = 0, best = INT32_MIN;
-    for (uint32_t i = 0; i < n; ++i) {
-        int32_t u;
-        std::memcpy(&u, x + i, 4);
-        const int32_t m = u & magnitude, key = u < 0 ? u ^ magnitude : u;
-        most = m > most ? m : most;
-        best = key > best ? key : best;
-    }
-    if (most > inf) return NAN;
-    const int32_t u = best < 0 ? best ^ magnitude : best;
-    float v;
-    std::memcpy(&v, &u, 4);
-    for (uint32_t i = 0; v == 0; ++i) if (x[i] == 0) return x[i];
-    return v;
 }
 
 // The common case, rows of float by themselves: the same arithmetic in fewer walks over the row.

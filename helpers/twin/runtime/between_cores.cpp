@@ -11,7 +11,7 @@ static void learn(const Remote& r, bool all_pipes) {
     for (int p = 0; p < (all_pipes ? kPipes : 1); ++p) join_from(b.K[p], r, core().id);
 }
 
-static uint32_t add(Rec kind, At at, const char* op, int event, int id, Pipe p = Pipe::S, uint64_t a = 0) {
+uint32_t trace_meeting(Rec kind, At at, const char* op, int event, int id, Pipe p, uint64_t a) {
     launch().cores_met = true;
     note_scalar(at);
     Record r;
@@ -64,7 +64,7 @@ void cross_arrive(int mode, int flag, const Clock& c, At at) {
 void cross_core_wait(int flag, At at) {
     Scoreboard& b = board();
     flag &= 15;
-    add(Rec::CrossWait, at, "CrossCoreWaitFlag", 0, flag);
+    trace_meeting(Rec::CrossWait, at, "CrossCoreWaitFlag", 0, flag);
     ++b.cross_waits[flag];
     if (!yield_until([&b, flag] { return !b.arrived[flag].empty(); }, "CrossCoreWaitFlag", at, flag))
         fatal("DEADLOCK", at, fmt("CrossCoreWaitFlag(%d): no core has set this flag", flag));
@@ -92,7 +92,7 @@ void sync_all(bool aiv_only, bool hard, int used_cores, At at) {
         fatal("DEADLOCK", at, fmt("SyncAll can never complete: %d blocks take part but %s has %d cores, and later blocks start only when earlier ones end", needed, l.chip.name.c_str(), resident),
               fmt("launch at most %d blocks and let each do several tiles", resident));
     pipe_barrier(Pipe::ALL, at);
-    add(Rec::SyncAll, at, "SyncAll", aiv_only, hard);
+    trace_meeting(Rec::SyncAll, at, "SyncAll", aiv_only, hard);
     const auto key = std::make_pair(kind, me.sync_round++);
     me.sync_at = at;
     auto& round = l.sync[key];
@@ -111,13 +111,13 @@ void sync_all(bool aiv_only, bool hard, int used_cores, At at) {
 // ===== Keys
 void publish(uint64_t key, At at, const char* op) {
     pipe_barrier(Pipe::ALL, at);
-    add(Rec::Publish, at, op, 0, 0, Pipe::S, key);
+    trace_meeting(Rec::Publish, at, op, 0, 0, Pipe::S, key);
     launch().published[key] = snapshot(board().K[0]);
 }
 
 void await(uint64_t key, At at, const char* op) {
     LaunchState& l = launch();
-    add(Rec::Await, at, op, 0, 0, Pipe::S, key);
+    trace_meeting(Rec::Await, at, op, 0, 0, Pipe::S, key);
     if (!yield_until([&l, key] { return l.published.count(key) > 0; }, op, at, int(key & 0xffff)))
         fatal("DEADLOCK", at, fmt("%s waits for a block that never arrives", op));
     learn(l.published[key], true);

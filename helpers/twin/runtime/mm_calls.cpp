@@ -95,13 +95,8 @@ void tw_matmul_local(int32_t handle, MatmulOperand what, const LocalRef* local, 
     if (what == MatmulOperand::Bias && !o.t.isBias) fatal("BAD_PARAMETER", at, "SetBias: the tiling says no bias (isBias = 0)", "call EnableBias(true) on the host before GetTiling");
     MmTensor& x = what == MatmulOperand::A ? o.p.a : what == MatmulOperand::B ? o.p.b : o.p.bias;
     if (local->mem == Mem::L1 && on(CoreKind::AIC) && what != MatmulOperand::Bias) {
-        const uint32_t version = x.version + 1;
-        x = {};
-        x.where = MmTensor::L1;
-        x.local = *local;
+        x.renew(MmTensor::L1, at).local = *local;
         x.trans = trans;
-        x.version = version;
-        x.at = at;
         o.restart();
         return;
     }

@@ -180,14 +180,9 @@ void tw_matmul_gm(int32_t handle, MatmulOperand what, const GlobalRef* gm, DType
         o.p.bias_on = true;
     }
     if (what == MatmulOperand::Quant && !o.setup.set_quant) fatal("BAD_PARAMETER", at, "SetQuantVector: the config of this Matmul has enableQuantVector = false", "leave that field true");
-    MmTensor& x = operand(o, what);
-    const uint32_t version = x.version + 1;
-    x = {};
-    x.where = MmTensor::Gm;
+    MmTensor& x = operand(o, what).renew(MmTensor::Gm, at);
     x.gm = *gm;
     x.trans = trans;
-    x.version = version;
-    x.at = at;
     charge(8, at);
     if (what <= MatmulOperand::Bias) o.restart();
 }
@@ -197,13 +192,7 @@ void tw_matmul_number(int32_t handle, MatmulOperand what, uint64_t bits, At at) 
     MmObject& o = mm_object(handle, at, operand_name(what));
     const DType t = what == MatmulOperand::A ? o.setup.a.type : o.setup.b.type;
     if (size_of(t) < 2 || t == DType::I4) fatal("UNSUPPORTED_TYPE", at, fmt("%s of a number takes half and float", operand_name(what)), "put the values into a tensor");
-    MmTensor& x = operand(o, what);
-    const uint32_t version = x.version + 1;
-    x = {};
-    x.where = MmTensor::Number;
-    x.bits = bits;
-    x.version = version;
-    x.at = at;
+    operand(o, what).renew(MmTensor::Number, at).bits = bits;
     o.restart();
 }
 

@@ -21,8 +21,18 @@ struct MmTensor {
     GlobalRef gm;
     LocalRef local;
     uint64_t bits = 0;                      // Number
-    uint32_t version = 0;                   // changes with every Set: what L1 keeps of the old one is stale
+    uint32_t version = 0;                   // changes with every renew(): what L1 keeps of the old one is stale
     At at{};
+
+    // Another tensor takes its place.
+    MmTensor& renew(Where w, At line) {
+        const uint32_t next = version + 1;
+        *this = {};
+        where = w;
+        version = next;
+        at = line;
+        return *this;
+    }
 };
 
 // What the setters have said: copied into a request, so that the caller may go on setting.

@@ -76,20 +76,6 @@ bool vector_cores_done(int64_t group) {
     return true;
 }
 
-uint32_t record(Rec kind, At at, const char* op, uint64_t key, Pipe p) {
-    launch().cores_met = true;
-    note_scalar(at);
-    Record r;
-    r.kind = kind;
-    r.pipe = p;
-    r.line = at.line;
-    r.op = trace_op(op);
-    r.event = 1;                                          // the short way inside an AI core
-    r.a = key;
-    r.s_cycles = 1;
-    return trace_add(r);
-}
-
 }  // namespace
 
 void mm_launch_begin() {
@@ -112,7 +98,7 @@ void mm_check_flag(int flag, At at) {
 // Everything the core has issued so far belongs to what is published; with a pipe, when that pipe has come so far.
 static void publish_here(uint64_t key, Pipe p, At at) {
     drain_all();
-    record(Rec::Publish, at, "Matmul message", key, p);
+    trace_meeting(Rec::Publish, at, "Matmul message", kInsideCore, 0, p, key);
     Clock c = board().K[0];
     for (int i = 0; i < kPipes; ++i) c.own[i] = board().n[i];
     launch().published[key] = to_remote(c, core().id, int(launch().instances.size()));
@@ -122,7 +108,7 @@ void mm_answer(uint64_t key, At at) { publish_here(key, Pipe::FIX, at); }
 
 void mm_await(uint64_t key, At at, const char* op) {
     LaunchState& l = launch();
-    record(Rec::Await, at, op, key, Pipe::S);
+    trace_meeting(Rec::Await, at, op, kInsideCore, 0, Pipe::S, key);
     if (!yield_until([&l, key] { return l.published.count(key) > 0; }, op, at, int(key & 0xffff)))
         fatal("DEADLOCK", at, fmt("%s waits for a cube core that never answers", op));
     for (int p = 0; p < kPipes; ++p) join_from(board().K[p], l.published[key], core().id);

@@ -144,6 +144,8 @@ struct LaunchState {
 LaunchState& launch();
 inline Scoreboard& board() { return *core().board; }
 uint32_t trace_add(Record r);                  // returns the index in the running core's trace
+// The same for a primitive in which cores meet: they are no longer independent.
+uint32_t trace_meeting(Rec kind, At at, const char* op, int event, int id, Pipe p = Pipe::S, uint64_t a = 0);
 uint16_t trace_op(const char* op);
 void end_core();                               // what happens when the kernel function has returned
 bool drain_all();                              // runs every pipe queue of the running core as far as possible

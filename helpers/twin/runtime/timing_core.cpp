@@ -124,7 +124,7 @@ bool CoreTimer::scalar_record(const Record& r) {
         case Rec::Await: {
             const double* t = world_.when_published(r.a);
             if (!t) return false;
-            now_ = std::max(now_, *t + (r.event == 1 ? costs_.cross_near : costs_.hop));   // 1: inside an AI core
+            now_ = std::max(now_, *t + (r.event == kInsideCore ? costs_.cross_near : costs_.hop));
             return true;
         }
         case Rec::BufAlloc:

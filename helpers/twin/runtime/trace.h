@@ -31,10 +31,12 @@ enum class Rec : uint8_t {
     CrossSet,    // event = mode, id = flag; after pipe `pipe`
     CrossWait,   // id = flag
     SyncAll,     // event = 1: AIV only, 0: all; id = 1: hard
-    Publish, Await,      // key in `a`
+    Publish, Await,      // key in `a`; event = kInsideCore: the short way between the cores of one AI core
     BufAlloc, BufFree,   // buffer index in `id`: marks for the UB map
     End,
 };
+
+constexpr int kInsideCore = 1;
 
 struct Record {
     Rec kind = Rec::Op;
