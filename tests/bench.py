@@ -82,14 +82,15 @@ extern "C" __global__ __aicore__ void add_bench(__gm__ float* x, __gm__ float* y
 """
 
 
-def median(call, times: int) -> float:
+def once(call) -> float:
     """Milliseconds."""
-    found = []
-    for _ in range(times):
-        start = time.perf_counter()
-        call()
-        found.append(1e3 * (time.perf_counter() - start))
-    return statistics.median(found)
+    start = time.perf_counter()
+    call()
+    return 1e3 * (time.perf_counter() - start)
+
+
+def median(call, times: int) -> float:
+    return statistics.median(once(call) for _ in range(times))
 
 
 def first_build() -> float:
@@ -161,7 +162,7 @@ def row_kernels() -> list[tuple[str, float, float]]:
             run = module.launch(version, *args, kernel=kernel, tile=tile)
             hp.check(y, plain())
             # Turns about, call by call: both find the caches as the other has left them.
-            pairs = [(median(lambda: module.launch(version, *args, kernel=kernel, tile=tile), 1), median(plain, 1)) for _ in range(45)][5:]
+            pairs = [(once(lambda: module.launch(version, *args, kernel=kernel, tile=tile)), once(plain)) for _ in range(45)][5:]
             calls = int(run.totals["vector_instructions"])
             rows.append((f"{name} {version.name}, 1 M float32, {calls:,} vector calls", statistics.median(p[0] for p in pairs), statistics.median(p[1] for p in pairs)))
     channel.stop_waiting_runner()

@@ -50,15 +50,17 @@ target_compile_features({name}_app PRIVATE cxx_std_17)
 target_link_libraries({name}_app PRIVATE ascendcl)
 '''
 
-RUN = '''#!/bin/bash
-# Builds and runs on the device, then compares with golden/. Usage: bash run.sh [SoC]
-set -e
+ENTER = '''set -e
 cd "$(dirname "$0")"
 if [ -z "$ASCEND_HOME_PATH" ]; then
     echo "source set_env.sh of CANN first" >&2
     exit 1
 fi
-cmake -S . -B build {options}
+'''      # how the scripts of both layouts begin
+
+RUN = '''#!/bin/bash
+# Builds and runs on the device, then compares with golden/. Usage: bash run.sh [SoC]
+''' + ENTER + '''cmake -S . -B build {options}
 cmake --build build -j
 mkdir -p output
 ./build/{name}_app

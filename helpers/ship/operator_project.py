@@ -8,7 +8,7 @@ from ..arguments import POINTER, SCALAR, STRUCT
 from ..build.scan import blank
 from ..errors import WorkbookError
 from .example import INPUT, OUTPUT, WORKSPACE, Example, entry_span
-from .launch_project import MARK, TOLERANCE, VERIFY
+from .launch_project import ENTER, MARK, TOLERANCE, VERIFY
 from .names import camel_case, compute_unit, snake_case
 
 # NumPy name -> in the JSON, in the OpDef
@@ -199,13 +199,7 @@ OP_ADD({op});
 BUILD = '''#!/bin/bash
 # Lets msopgen of the installed CANN make the build files, puts the sources of this folder into them, and builds the package.
 # Usage: bash build.sh [SoC]
-set -e
-cd "$(dirname "$0")"
-if [ -z "$ASCEND_HOME_PATH" ]; then
-    echo "source set_env.sh of CANN first" >&2
-    exit 1
-fi
-msopgen="$(command -v msopgen || echo "$ASCEND_HOME_PATH/python/site-packages/bin/msopgen")"
+''' + ENTER + '''msopgen="$(command -v msopgen || echo "$ASCEND_HOME_PATH/python/site-packages/bin/msopgen")"
 soc="${{1:-{soc}}}"
 rm -rf project
 "$msopgen" gen -i {snake}.json -c "ai_core-$soc" -lan cpp -f aclnn -out project || "$msopgen" gen -i {snake}.json -c "ai_core-$soc" -lan cpp -out project
