@@ -135,6 +135,12 @@ def counted(n: int, noun: str) -> str:
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
+def listed(names) -> str:
+    """a; a and b; a, b and c."""
+    *others, last = map(str, names)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 class CompileError(WorkbookError):
     """The kernel text could not be built. `log` is the compiler's whole output."""
 

@@ -20,7 +20,7 @@ def swiglu():
 
 
 def test_the_extension_is_the_same_operator(swiglu):
-    for dtype in (torch.float32, torch.float16):
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
         found = []
         for op in (swiglu, workbook.op("swiglu")):
             gate, up = (torch.linspace(-3, 3, 66).reshape(2, 33).to(dtype).add(k).requires_grad_() for k in (0, 1))
@@ -39,7 +39,7 @@ def test_the_extension_is_one_node(swiglu):
 
 
 @pytest.mark.parametrize("inputs, word", [
-    ((torch.ones(4, dtype=torch.float64), torch.ones(4)), "swiglu: gate is Double; there are kernels for float32 and float16"),
+    ((torch.ones(4, dtype=torch.float64), torch.ones(4)), "swiglu: gate is Double; there are kernels for float32, float16 and bfloat16"),
     ((torch.ones(4), torch.ones(4, dtype=torch.float16)), "swiglu: up is Half"),
     ((torch.ones(4), torch.ones(5)), "swiglu: The tensors have different shapes"),
 ])
@@ -61,12 +61,14 @@ def test_text_of_an_operator_with_numbers():
     assert 'm.def("rms_norm(Tensor x, Tensor gamma, float eps=1e-06) -> Tensor");' in text
     assert '"/eps=%.9g", double(eps)' in text and 'std::string plans = "/plans";' in text and text.count("{") == text.count("}")
     assert "at::Tensor run_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal, double scale)" in extension.source("attention")
-    with pytest.raises(ValueError, match="rms_norm_grad has the outputs dx, dgamma"):
+    with pytest.raises(ValueError, match="rms_norm_grad has the outputs dx and dgamma; the C"):
         extension.source("rms_norm_grad")
+    with pytest.raises(ValueError, match="matmul has the output c; the C"):
+        extension.source("matmul")                                  # which is float32, and of another shape
 
 
 # ---- torch_npu: text, which no machine without an NPU can run
-@pytest.mark.parametrize("name", ["swiglu", "rms_norm", "rope"])
+@pytest.mark.parametrize("name", ["swiglu", "rms_norm", "rope", "add"])
 def test_files_for_torch_npu(name):
     files = extension.npu_files(name)
     wrapper, call, aclnn = (files[f] for f in (f"{name}_npu.asc", f"call_{name}.py", f"{name}_aclnn.cpp"))
@@ -74,7 +76,7 @@ def test_files_for_torch_npu(name):
     told = re.search(r'm\.def\("(.*?)"\)', wrapper)[1]
     assert re.sub(r"[\d.e-]+", "N", told) == re.sub(r"[\d.e-]+", "N", schema)
     assert "TORCH_LIBRARY_IMPL(wb, PrivateUse1, m)" in wrapper and "TORCH_LIBRARY_IMPL(wb, Meta, m)" in wrapper
-    assert "getCurrentNPUStream().stream(false)" in wrapper and f"{name}_half<<<48, 0, stream>>>(" in wrapper
+    assert "getCurrentNPUStream().stream(false)" in wrapper and all(f"{name}_{kind}<<<48, 0, stream>>>(" in wrapper for kind in ("half", "bf16", "float"))
     assert wrapper.index("is_privateuseone") < wrapper.index("<<<") and wrapper.count("{") == wrapper.count("}")
     assert "torch.ops.load_library" in call and f"torch.ops.wb.{name}(" in call and "synchronize" in call
     compile(call, "call.py", "exec")
@@ -82,6 +84,12 @@ def test_files_for_torch_npu(name):
     assert f"bisheng -x asc {name}_npu.asc -shared" in build and f"-o lib{name}.so" in build and f"./lib{name}.so" in call
     assert subprocess.run(["bash", "-n"], input=build, text=True, capture_output=True).stderr == ""
     assert re.search(r"EXEC_NPU_CMD\(aclnn[A-Z]\w+, \w+, ", aclnn)
+
+
+@pytest.mark.parametrize("name, words", [("attention", "more than its tensors and a tiling: q, k, v, mask, o, tiling"), ("matmul", "the output c"), ("add_rms_norm", "the outputs y and sum")])
+def test_a_kernel_that_this_text_does_not_fit(name, words):
+    with pytest.raises(ValueError, match=words):
+        extension.npu_files(name)
 
 
 def test_every_pointer_of_the_kernel_gets_a_tensor():

@@ -1,15 +1,18 @@
 """What a ladder refuses before it starts a kernel. A kernel sees bytes: an array of another shape or type would be read as something else."""
 from __future__ import annotations
 
+import ml_dtypes                # noqa: F401  makes bfloat16 a name that NumPy knows
 import numpy as np
+
+from ..errors import listed
 
 
 def element(dtype, **names: str) -> str:
-    """The C++ name of an element type; names: of these types only, and what to call them instead, as bfloat16="bf16"."""
-    known = names or {"float16": "half", "float32": "float"}
+    """How an element type is called in the names of kernels; names: of these types only, and what they are called."""
+    known = names or {"float16": "half", "bfloat16": "bf16", "float32": "float"}
     name = np.dtype(dtype).name
     if name not in known:
-        raise ValueError(f"The elements are {name}; this kernel exists for {' and '.join(known)}. Fix: x.astype(np.{next(iter(known))}).")
+        raise ValueError(f"The elements are {name}; this kernel exists for {listed(known)}. Fix: x.astype(np.{next(iter(known))}).")
     return known[name]
 
 

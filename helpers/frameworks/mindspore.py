@@ -19,7 +19,7 @@ import numpy as np
 
 from ..build.cache import Cache, key
 from ..build.compiler import find
-from ..errors import Finding, KernelError, SetupError
+from ..errors import Finding, KernelError, SetupError, listed
 from ..kernel import Kernel
 from . import launcher, ops as catalogue
 from .ops import Op, Plan
@@ -113,7 +113,7 @@ def custom(kernel, infer_shape: Callable, infer_dtype: Callable, bprop: Callable
         shapes = [list(shape) for _, shape in tensors[:inputs]]
         chosen = kernels.get("") or kernels.get(tensors[0][0])
         if chosen is None:
-            raise TypeError(f"The first input is {tensors[0][0]}; {name} exists for {' and '.join(kernels)}. Cast it first.")
+            raise TypeError(f"The first input is {tensors[0][0]}; {name} exists for {listed(kernels)}. Cast it first.")
         arrays = tuple(launcher.placeholder(*t) for t in tensors)
         more = () if tiling is None else tiling(*shapes)
         more = more if type(more) is tuple else (more,)

@@ -17,9 +17,10 @@ from typing import Any, Callable
 import numpy as np
 
 from ..course import load
+from ..errors import listed
 from ..kernel import Kernel
 
-FLOATS = ("float32", "float16")
+FLOATS = ("float32", "float16", "bfloat16")
 Shapes = tuple[tuple[int, ...], ...]
 
 
@@ -97,7 +98,7 @@ class Op:
     def check_dtypes(self, *dtypes: str) -> None:
         """TypeError when a tensor has a type that the kernel does not read."""
         if dtypes[0] not in self.dtypes:
-            raise TypeError(f"{self.inputs[0]} is {dtypes[0]}; {self.name} exists for {' and '.join(self.dtypes)}. Cast it first.")
+            raise TypeError(f"{self.inputs[0]} is {dtypes[0]}; {self.name} exists for {listed(self.dtypes)}. Cast it first.")
         for name, dtype in zip(self.inputs, dtypes):
             wanted = self.fixed.get(name, dtypes[0])
             if dtype != wanted:
@@ -263,17 +264,17 @@ def _fitting(number_or_name, long: str):
 _EPS = {"eps": 1e-6}
 _ROWS_AND_WEIGHT = dict(folder="rms_norm", attrs=_EPS, call=_by_rows)
 CATALOGUE = {op.name: op for op in (
-    Op("add", "x + y", "add", ("x", "y"), ("z",), _same, _plain, _numbered(4), lambda x, y: x + y, dtypes=("float16",)),
+    Op("add", "x + y", "add", ("x", "y"), ("z",), _same, _plain, _named("FINISHED"), lambda x, y: x + y),
     Op("attention", "softmax(scale q k^T) v, head by head; scale 0 means 1 / sqrt(dim)", "attention", ("q", "k", "v"), ("o",), _attention_shapes, _call_attention,
-       _numbered(1), _attention, dtypes=(*FLOATS, "bfloat16"), attrs={"causal": False, "scale": 0.0}),
+       _numbered(1), _attention, attrs={"causal": False, "scale": 0.0}),
     Op("copy", "x", "copy", ("x",), ("y",), _same, _plain, _numbered(-1), lambda x: x),
     Op("fused_mha", "attention with its projections: heads of x wq, x wk and x wv, and then wo", "fused_mha", ("x", "wq", "wk", "wv", "wo"), ("y",), _mha_shapes,
        _call_mha, _named("FUSED"), _mha, dtypes=("float16", "bfloat16"), attrs={"heads": 8, "causal": False}),
     Op("gelu", "GELU, tanh form", "gelu", ("x",), ("y",), _same, _plain, _numbered(-1), _gelu),
     Op("layer_norm", "layer norm of the last dimension", "layer_norm", ("x", "gamma", "beta"), ("y",),
-       lambda x, gamma, beta: (_last("layer_norm", x, gamma, beta),), _by_rows, _numbered(-1), _layer_norm, attrs={"eps": 1e-5}),
+       lambda x, gamma, beta: (_last("layer_norm", x, gamma, beta),), _by_rows, _fitting(-1, "LONG"), _layer_norm, attrs={"eps": 1e-5}),
     Op("matmul", "a b, added up and returned in float32", "matmul", ("a", "b"), ("c",), _matmul_shapes, _call_matmul, _numbered(-1), lambda a, b: a @ b,
-       dtypes=(*FLOATS, "bfloat16"), fixed={"c": "float32"}),
+       fixed={"c": "float32"}),
     Op("rms_norm", "RMS norm of the last dimension", inputs=("x", "gamma"), outputs=("y",), version=_fitting(4, "LONG"), reference=_rms_norm,
        shapes=lambda x, gamma: (_last("rms_norm", x, gamma),), **_ROWS_AND_WEIGHT),
     Op("add_rms_norm", "RMS norm of x + residual, and the sum", inputs=("x", "residual", "gamma"), outputs=("y", "sum"), version=_numbered(5),

@@ -20,7 +20,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..arguments import POINTER
-from ..errors import Finding, KernelError, counted
+from ..errors import Finding, KernelError, counted, listed
 from ..kernel import Kernel
 from . import ops as catalogue
 
@@ -246,7 +246,7 @@ def _full(name: str) -> str:
 
 def _check_dtypes(signature: Signature, inputs, known: tuple) -> None:
     """Floating tensors share one of the types that there is a kernel for; masks and indices are the kernel's own affair."""
-    first, names = inputs[0].dtype, " and ".join(_name(d) for d in known)
+    first, names = inputs[0].dtype, listed(_name(d) for d in known)
     if first not in known:
         raise TypeError(f"{signature.tensors[0]} is {_name(first)}; {signature.name} exists for {names}. Cast it first.")
     for name, tensor in zip(signature.tensors, inputs):

@@ -16,11 +16,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..build.cache import Cache, key
-from ..errors import SetupError
+from ..errors import SetupError, listed
 from . import launcher, ops as catalogue
 from .torch import autograd, signature_of
 from .torch_gradients import BACKWARD
-from .torch_npu import CPP, npu_files
+from .torch_npu import CPP, npu_files, one_like_first
 
 __all__ = ["build", "missing", "npu_files", "source"]
 
@@ -57,17 +57,17 @@ at::Tensor empty_{name}({parameters})
 
 at::Tensor run_{name}({parameters})
 {{
-    at::Tensor y = empty_{name}({arguments});
-    std::vector<at::Tensor> kept{{{contiguous}, y}};      // a kernel sees memory as one run of bytes
+    at::Tensor out = empty_{name}({arguments});
+    std::vector<at::Tensor> kept{{{contiguous}, out}};    // a kernel sees memory as one run of bytes
     std::vector<workbook_tensor> tensors;
     for (const at::Tensor& t : kept) {{
         tensors.push_back({{t.data_ptr(), name_of(t.scalar_type()), static_cast<int32_t>(t.dim()), t.sizes().data()}});
     }}
     std::string plans = "{plans}";
 {attributes}    char error[4096] = "";
-    int status = y.numel() == 0 ? WORKBOOK_DONE : workbook_launch(plans.c_str(), {count}, 1, tensors.data(), error, sizeof error);
+    int status = out.numel() == 0 ? WORKBOOK_DONE : workbook_launch(plans.c_str(), {count}, 1, tensors.data(), error, sizeof error);
     TORCH_CHECK(status == WORKBOOK_DONE, "{name}: ", error);
-    return y;
+    return out;
 }}
 
 }}  // namespace
@@ -92,11 +92,10 @@ TORCH_LIBRARY_IMPL({namespace}, Meta, m)
 def source(name: str, plans: Path | str = "<folder of plans>") -> str:
     """The C++ text of an operator of kernels/ with one output, shaped like its first tensor."""
     op = catalogue.find(name)
-    if len(op.outputs) != 1 or op.zeroed:
-        raise ValueError(f"{name} has the outputs {', '.join(op.outputs)}; the C++ text is for operators with one output like their first tensor.")
+    one_like_first(op)
     first = op.inputs[0]
     known = " || ".join(f"{first}.scalar_type() == {AT[d]}" for d in op.dtypes)
-    checks = [f'TORCH_CHECK({known}, "{name}: {first} is ", {first}.scalar_type(), "; there are kernels for {" and ".join(op.dtypes)}");']
+    checks = [f'TORCH_CHECK({known}, "{name}: {first} is ", {first}.scalar_type(), "; there are kernels for {listed(op.dtypes)}");']
     checks += [f'TORCH_CHECK({t}.scalar_type() == {AT[op.fixed[t]] if t in op.fixed else f"{first}.scalar_type()"}, "{name}: {t} is ", {t}.scalar_type());'
                for t in op.inputs[1:]]
     attributes = ""

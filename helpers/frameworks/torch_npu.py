@@ -5,7 +5,10 @@ A pybind11 module has no schema, so no autograd and no torch.compile; EXEC_NPU_C
 """
 from __future__ import annotations
 
+import numpy as np
+
 from ..course import load
+from ..errors import listed
 from . import ops as catalogue
 from .ops import Op
 from .torch import signature_of
@@ -32,19 +35,21 @@ at::Tensor run_{name}({parameters})
 {{
     TORCH_CHECK({devices}, "{name}: every tensor must be on the npu; move it with .npu()");
     TORCH_CHECK({dtypes}, "{name}: {first} is ", {first}.scalar_type());
-    at::Tensor y = empty_{name}({arguments});
-    if (y.numel() == 0) {{
-        return y;
+    at::Tensor out = empty_{name}({arguments});
+    if (out.numel() == 0) {{
+        return out;
     }}
 {contiguous}
     {tiling} tiling = make_tiling({arguments});
     auto stream = c10_npu::getCurrentNPUStream().stream(false);
     if ({first}.scalar_type() == at::kHalf) {{
-        {stem}_half<<<{blocks}, 0, stream>>>({pointers}, (uint8_t*)y.mutable_data_ptr(), tiling);
+        {name}_half<<<{blocks}, 0, stream>>>({pointers}, tiling);
+    }} else if ({first}.scalar_type() == at::kBFloat16) {{
+        {name}_bf16<<<{blocks}, 0, stream>>>({pointers}, tiling);
     }} else {{
-        {stem}_float<<<{blocks}, 0, stream>>>({pointers}, (uint8_t*)y.mutable_data_ptr(), tiling);
+        {name}_float<<<{blocks}, 0, stream>>>({pointers}, tiling);
     }}
-    return y;
+    return out;
 }}
 
 }}  // namespace
@@ -92,35 +97,46 @@ _ACLNN = """// The same operator as an installed package: its aclnn call, worksp
 
 at::Tensor run_{name}({parameters})
 {{
-    at::Tensor y = at::empty_like({first});
-    EXEC_NPU_CMD(aclnn{camel}, {arguments}, y);           // names of variables in the order of the prototype, no temporaries
-    return y;
+    at::Tensor out = at::empty_like({first});
+    EXEC_NPU_CMD(aclnn{camel}, {arguments}, out);         // names of variables in the order of the prototype, no temporaries
+    return out;
 }}
 """
 
 
 def npu_files(name: str) -> dict[str, str]:
-    """{file: text}: the wrapper for torch_npu, how it is built, the Python that calls it, and the aclnn form."""
+    """{file: text}: the wrapper for torch_npu, how it is built, the Python that calls it, and the aclnn form.
+
+    For operators with one output like their first tensor, whose kernel takes their tensors and a tiling, and nothing else; else ValueError.
+    """
     op: Op = catalogue.find(name)
-    if len(op.outputs) != 1:
-        raise ValueError(f"{name} has the outputs {', '.join(op.outputs)}; this text is for operators with one output.")
+    one_like_first(op)
     ladder = load(op.folder, "ladder")
-    version = next(v for v in reversed(ladder.VERSIONS) if f" {name}_half(" in v.text)
-    first, struct = op.inputs[0], _struct(version.text, name)
+    version = op.version(ladder, [np.empty((1, 64), np.float16)])
+    first, parameters = op.inputs[0], _parameters(version.text, name)
+    if len(parameters) != len(op.inputs) + 2:
+        raise ValueError(f"The kernel of {name} takes more than its tensors and a tiling: {', '.join(p.split()[-1] for p in parameters)}. Its wrapper is yours to write.")
+    pointers = [f"(uint8_t*){t}_c.data_ptr()" for t in op.inputs] + ["(uint8_t*)out.mutable_data_ptr()"]
     words = dict(
-        name=name, first=first, schema=signature_of(op).schema, folder=op.folder, stem=name, blocks=version.blocks, tiling=struct,
+        name=name, first=first, schema=signature_of(op).schema, folder=op.folder, blocks=version.blocks, tiling=parameters[-1].split()[0],
         kernel_include=f'#include "{version.path.name}"               // kernels/{op.folder}/{version.path.name}, unchanged',
         parameters=", ".join([f"const at::Tensor& {t}" for t in op.inputs] + [f"{CPP[type(d)]} {n}" for n, d in op.attrs.items()]),
         arguments=", ".join([*op.inputs, *op.attrs]), devices=" && ".join(f"{t}.is_privateuseone()" for t in op.inputs),
-        dtypes=f"{first}.scalar_type() == at::kHalf || {first}.scalar_type() == at::kFloat",
+        dtypes=" || ".join(f"{first}.scalar_type() == at::{kind}" for kind in ("kHalf", "kBFloat16", "kFloat")),
         contiguous="\n".join(f"    at::Tensor {t}_c = {t}.contiguous();" for t in op.inputs),
-        pointers=", ".join(f"(uint8_t*){t}_c.data_ptr()" for t in op.inputs), camel="".join(p.capitalize() for p in name.split("_")),
+        pointers=", ".join(pointers), camel="".join(p.capitalize() for p in name.split("_")),
         tensors="\n".join(f'{t} = torch.randn(4, 1024, dtype=torch.float16, device="npu")' for t in op.inputs))
     return {f"{name}_npu.asc": _WRAPPER.format(**words), f"build_{name}.sh": _BUILD.format(**words), f"call_{name}.py": _CALL.format(**words),
             f"{name}_aclnn.cpp": _ACLNN.format(**words)}
 
 
-def _struct(text: str, name: str) -> str:
-    """The type of the tiling parameter of a kernel."""
-    head = text[text.index(f" {name}_half("):]
-    return head[:head.index(")")].rsplit(",", 1)[1].split()[0]
+def one_like_first(op: Op) -> None:
+    """ValueError when an operator does not give one tensor of the type and shape of its first."""
+    if len(op.outputs) != 1 or op.outputs[0] in op.fixed or op.zeroed:
+        raise ValueError(f"{op.name} has the output{'s' * (len(op.outputs) > 1)} {listed(op.outputs)}; the C++ text is for operators with one output like their first tensor.")
+
+
+def _parameters(text: str, name: str) -> list[str]:
+    """The parameters of a kernel, as they are written: "GM_ADDR x", …, "SwigluTiling tiling"."""
+    head = text.partition(f" {name}_half(")[2]
+    return [p.strip() for p in head[:head.index(")")].split(",")] if head else []

@@ -1,5 +1,5 @@
 // softsign: y = x / (1 + |x|) for each element. Put your own operator here.
-// What: Abs, Adds, Div on tiles of TILE elements, in float inside; half is converted on the way in and out.
+// What: Abs, Adds, Div on tiles of TILE elements, in float inside; half and bfloat16 are converted on the way in and out.
 // Why: the frame is that of every element-wise kernel: a share for each block, a tail of any length, nothing beyond the end.
 // Timeline: MTE2 loads the next tile while V works on this one, because each queue has two buffers.
 #include "kernel_operator.h"
@@ -92,6 +92,14 @@ extern "C" __global__ __aicore__ void mine_half(GM_ADDR x, GM_ADDR y, KernelTili
 {
     TPipe pipe;
     KernelMine<half> op;
+    op.Init(x, y, tiling, &pipe);
+    op.Process();
+}
+
+extern "C" __global__ __aicore__ void mine_bf16(GM_ADDR x, GM_ADDR y, KernelTiling tiling)
+{
+    TPipe pipe;
+    KernelMine<bfloat16_t> op;
     op.Init(x, y, tiling, &pipe);
     op.Process();
 }

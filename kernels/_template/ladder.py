@@ -55,5 +55,6 @@ def torch_op():
         return (slope(x.float()) * grad.float()).to(x.dtype)            # in float32, rounded once
 
     version = VERSIONS[-1]
-    return custom({torch.float16: compile(version, np.float16), torch.float32: compile(version, np.float32)}, out=lambda x: torch.empty_like(x), name=HERE.name,
-                  blocks=version.blocks, tiling=lambda x: tiling(version, x.numel(), version.blocks), backward=backward)
+    kernels = {getattr(torch, dtype): compile(version, dtype) for dtype in ("float16", "bfloat16", "float32")}
+    return custom(kernels, out=lambda x: torch.empty_like(x), name=HERE.name, blocks=version.blocks,
+                  tiling=lambda x: tiling(version, x.numel(), version.blocks), backward=backward)

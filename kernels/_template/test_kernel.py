@@ -6,6 +6,7 @@ finite differences. Lengths have tails, values are awkward, outputs are poisoned
 import importlib.util
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -17,17 +18,18 @@ _spec.loader.exec_module(ladder)
 
 VERSION = ladder.VERSIONS[-1]
 SIZES = [1, 7, 16, 31, 32, 33, 255, 256, 1003, 2048, 100_003]
-TYPES = pytest.mark.parametrize("dtype", [np.float16, np.float32], ids=["half", "float"])
+DTYPES = [np.float16, ml_dtypes.bfloat16, np.float32]
+TYPES = pytest.mark.parametrize("dtype", DTYPES, ids=["half", "bf16", "float"])
 
 
 @pytest.fixture(scope="module")
 def kernel():
-    return {dtype: ladder.compile(VERSION, dtype) for dtype in (np.float16, np.float32)}
+    return {dtype: ladder.compile(VERSION, dtype) for dtype in DTYPES}
 
 
 def values(size: int, dtype, seed: int = 0) -> np.ndarray:
     """Random numbers, with zeros, the smallest and the largest ones among them."""
-    info, rng = np.finfo(dtype), np.random.default_rng(seed)
+    info, rng = ml_dtypes.finfo(dtype), np.random.default_rng(seed)
     found = (3 * rng.standard_normal(size)).astype(dtype)
     special = np.array([0.0, -0.0, info.tiny, info.smallest_subnormal, info.max / 4, -info.max / 4], dtype)
     found[rng.permutation(size)[:special.size]] = special[:size]
@@ -56,7 +58,7 @@ def test_against_torch(kernel, dtype):
     torch = pytest.importorskip("torch", reason="torch is not installed: there is no second judge")
     x, y = values(5000, dtype), poisoned(5000, dtype)
     ladder.launch(VERSION, x, y, kernel=kernel[dtype])
-    hp.check(y, torch.nn.functional.softsign(torch.from_numpy(x).double()).numpy())
+    hp.check(y, torch.nn.functional.softsign(torch.from_numpy(x.astype(np.float64))).numpy())
 
 
 # ---- shape of the work

@@ -56,7 +56,7 @@ def hide(queries: int, keys: int, mask=None, causal=False):
 
 
 def kind(dtype) -> str:
-    return element(dtype, float16="half", bfloat16="bf16", float32="float")
+    return element(dtype)
 
 
 def compile(version: Version, dtype=np.float16, **options) -> hp.Kernel:

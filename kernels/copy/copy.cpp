@@ -1,4 +1,4 @@
-// copy, finished: any length, any number of blocks, half and float.
+// copy, finished: any length, any number of blocks, half, bfloat16 and float.
 // What changed: DataCopyPad in both directions with the length in bytes, and a short last tile.
 // Why: DataCopy moves whole units of 32 B and drops the rest. Of 1003 half it moves 992.
 // Timeline: as v2 (two buffers); only the last tile of the last block is shorter.
@@ -66,6 +66,14 @@ extern "C" __global__ __aicore__ void copy_half(GM_ADDR x, GM_ADDR y, CopyTiling
 {
     TPipe pipe;
     KernelCopy<half> op;
+    op.Init(x, y, tiling, &pipe);
+    op.Process();
+}
+
+extern "C" __global__ __aicore__ void copy_bf16(GM_ADDR x, GM_ADDR y, CopyTiling tiling)
+{
+    TPipe pipe;
+    KernelCopy<bfloat16_t> op;
     op.Init(x, y, tiling, &pipe);
     op.Process();
 }

@@ -5,6 +5,7 @@ import numpy as np
 
 import helpers as hp
 from helpers.course import Version
+from helpers.course.fitting import element
 
 HERE = Path(__file__).parent
 LENGTH, TILE = 65_536, 8_192     # elements, float: 8 tiles of 32 KB
@@ -14,7 +15,6 @@ VERSIONS = [
     Version("v2", "two buffers", HERE / "v2_two_buffers.cpp", 1, TILE),
     Version("copy", "any length, any number of blocks", HERE / "copy.cpp", 8, TILE),
 ]
-_ENTRY = {np.dtype(np.float16): "copy_half", np.dtype(np.float32): "copy_float"}
 
 
 def tiling(version: Version, length: int, tile: int = 0):
@@ -24,7 +24,7 @@ def tiling(version: Version, length: int, tile: int = 0):
 
 def compile(version: Version, dtype=np.float32, **options) -> hp.Kernel:
     """v1 and v2 move float; the finished kernel has one entry for each element type."""
-    return hp.compile(version.path, name=_ENTRY[np.dtype(dtype)] if version.name == "copy" else None, **options)
+    return hp.compile(version.path, name=f"copy_{element(dtype) if version.name == 'copy' else element(dtype, float32='custom')}", **options)
 
 
 def launch(version: Version, x, y, *, kernel=None, blocks: int = 0, tile: int = 0, **options) -> hp.Run:

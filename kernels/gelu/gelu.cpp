@@ -103,6 +103,14 @@ extern "C" __global__ __aicore__ void gelu_half(GM_ADDR x, GM_ADDR y, GeluTiling
     op.Process();
 }
 
+extern "C" __global__ __aicore__ void gelu_bf16(GM_ADDR x, GM_ADDR y, GeluTiling tiling)
+{
+    TPipe pipe;
+    KernelGelu<bfloat16_t> op;
+    op.Init(x, y, tiling, &pipe);
+    op.Process();
+}
+
 extern "C" __global__ __aicore__ void gelu_float(GM_ADDR x, GM_ADDR y, GeluTiling tiling)
 {
     TPipe pipe;

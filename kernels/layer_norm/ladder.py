@@ -16,7 +16,7 @@ VERSIONS = [Version("layer_norm", "two passes over UB", HERE / "layer_norm.cpp",
 LONG = Version("long", "rows longer than UB", HERE / "layer_norm_long.cpp", 48, 8192)
 
 
-def tile_rows(rows: int, length: int, itemsize: int) -> int:
+def tile_rows(version: Version, rows: int, length: int, itemsize: int) -> int:
     """Rows of a tile: as many as fit, in tiles of equal size. 0 if not even one row fits."""
     pitch = -(-length // LANES) * LANES
     once = pitch * 2 * (itemsize + (4 if itemsize == 2 else 0)) + MAX_ROWS * 48
@@ -29,7 +29,7 @@ def tiling(version: Version, rows: int, length: int, itemsize: int, blocks: int,
     struct = hp.tiling_struct(version.path, "LayerNormTilingData")
     if version is LONG:
         return struct(rows=rows, length=length, tile=elements or min(version.tile * 2 // itemsize, -(-length // LANES) * LANES), eps=eps)
-    tile = tile_rows(-(-rows // blocks), length, itemsize)
+    tile = tile_rows(version, -(-rows // blocks), length, itemsize)
     if tile < 1:
         raise ValueError(f"A row of {length:,} elements does not fit UB: use the kernel for long rows.")
     return struct(rowsPerBlock=rows // blocks, extraBlocks=rows % blocks, length=length, tileRows=tile, eps=eps)

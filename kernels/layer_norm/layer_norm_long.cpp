@@ -68,7 +68,7 @@ private:
         queue.EnQue(local);
     }
 
-    // Float stays where it is, half is converted into buf.
+    // Float stays where it is, other types are converted into buf.
     __aicore__ inline LocalTensor<float> ToFloat(const LocalTensor<T>& local, TBuf<TPosition::VECCALC>& buf, uint32_t count)
     {
         if constexpr (sizeof(T) == 4) {
@@ -174,6 +174,14 @@ extern "C" __global__ __aicore__ void layer_norm_half(GM_ADDR x, GM_ADDR gamma, 
 {
     TPipe pipe;
     KernelLayerNorm<half> op;
+    op.Init(x, gamma, beta, y, tiling, &pipe);
+    op.Process();
+}
+
+extern "C" __global__ __aicore__ void layer_norm_bf16(GM_ADDR x, GM_ADDR gamma, GM_ADDR beta, GM_ADDR y, LayerNormTilingData tiling)
+{
+    TPipe pipe;
+    KernelLayerNorm<bfloat16_t> op;
     op.Init(x, gamma, beta, y, tiling, &pipe);
     op.Process();
 }

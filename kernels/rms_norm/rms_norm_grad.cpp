@@ -1,6 +1,6 @@
 // rms_norm, backward: gradients of x and of gamma.
 // What: with normed = x / rms, dx = (dy * gamma - normed * mean(dy * gamma * normed)) / rms and dgamma = sum over rows of dy * normed.
-// Why: rms is computed again from x, which is loaded anyway. dgamma is float, also for half, since it sums over all rows.
+// Why: rms is computed again from x, which is loaded anyway. dgamma is float, also for half and bfloat16, since it sums over all rows.
 // Timeline: two loads, and V sets the pace with about three times the work of v5. At its end each block adds its dgamma to GM.
 #include "kernel_operator.h"
 using namespace AscendC;
@@ -86,7 +86,7 @@ private:
         gammaQueue.EnQue(local);
     }
 
-    // float stays where it is, half is converted into buf.
+    // float stays where it is, other types are converted into buf.
     __aicore__ inline LocalTensor<float> ToFloat(const LocalTensor<T>& local, TBuf<TPosition::VECCALC>& buf, uint32_t count)
     {
         if constexpr (sizeof(T) == 4) {
@@ -218,6 +218,15 @@ extern "C" __global__ __aicore__ void rms_norm_grad_half(GM_ADDR dy, GM_ADDR x, 
 {
     TPipe pipe;
     KernelRmsNormGrad<half> op;
+    op.Init(dy, x, gamma, dx, dgamma, tiling, &pipe);
+    op.Process();
+}
+
+extern "C" __global__ __aicore__ void rms_norm_grad_bf16(GM_ADDR dy, GM_ADDR x, GM_ADDR gamma, GM_ADDR dx, GM_ADDR dgamma,
+                                                         RmsNormTilingData tiling)
+{
+    TPipe pipe;
+    KernelRmsNormGrad<bfloat16_t> op;
     op.Init(dy, x, gamma, dx, dgamma, tiling, &pipe);
     op.Process();
 }

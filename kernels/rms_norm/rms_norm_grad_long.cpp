@@ -78,7 +78,7 @@ private:
         queue.EnQue(local);
     }
 
-    // float stays where it is, half is converted into buf.
+    // float stays where it is, other types are converted into buf.
     __aicore__ inline LocalTensor<float> ToFloat(const LocalTensor<T>& local, TBuf<TPosition::VECCALC>& buf, uint32_t count)
     {
         if constexpr (sizeof(T) == 4) {
@@ -183,6 +183,15 @@ extern "C" __global__ __aicore__ void rms_norm_grad_half(GM_ADDR dy, GM_ADDR x, 
 {
     TPipe pipe;
     KernelRmsNormGrad<half> op;
+    op.Init(dy, x, gamma, dx, dgamma, tiling, &pipe);
+    op.Process();
+}
+
+extern "C" __global__ __aicore__ void rms_norm_grad_bf16(GM_ADDR dy, GM_ADDR x, GM_ADDR gamma, GM_ADDR dx, GM_ADDR dgamma,
+                                                         RmsNormTilingData tiling)
+{
+    TPipe pipe;
+    KernelRmsNormGrad<bfloat16_t> op;
     op.Init(dy, x, gamma, dx, dgamma, tiling, &pipe);
     op.Process();
 }

@@ -137,6 +137,14 @@ extern "C" __global__ __aicore__ void rms_norm_half(GM_ADDR x, GM_ADDR gamma, GM
     op.Process();
 }
 
+extern "C" __global__ __aicore__ void rms_norm_bf16(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, RmsNormTilingData tiling)
+{
+    TPipe pipe;
+    KernelRmsNorm<bfloat16_t> op;
+    op.Init(x, gamma, y, tiling, &pipe);
+    op.Process();
+}
+
 extern "C" __global__ __aicore__ void rms_norm_float(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, RmsNormTilingData tiling)
 {
     TPipe pipe;

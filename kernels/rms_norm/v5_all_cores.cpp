@@ -77,7 +77,7 @@ private:
         gammaQueue.EnQue(local);
     }
 
-    // float stays where it is, half is converted into buf.
+    // float stays where it is, other types are converted into buf.
     __aicore__ inline LocalTensor<float> ToFloat(const LocalTensor<T>& local, TBuf<TPosition::VECCALC>& buf, uint32_t count)
     {
         if constexpr (sizeof(T) == 4) {
@@ -184,6 +184,14 @@ extern "C" __global__ __aicore__ void rms_norm_half(GM_ADDR x, GM_ADDR gamma, GM
 {
     TPipe pipe;
     KernelRmsNorm<half> op;
+    op.Init(x, gamma, y, tiling, &pipe);
+    op.Process();
+}
+
+extern "C" __global__ __aicore__ void rms_norm_bf16(GM_ADDR x, GM_ADDR gamma, GM_ADDR y, RmsNormTilingData tiling)
+{
+    TPipe pipe;
+    KernelRmsNorm<bfloat16_t> op;
     op.Init(x, gamma, y, tiling, &pipe);
     op.Process();
 }

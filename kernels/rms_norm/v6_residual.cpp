@@ -81,7 +81,7 @@ private:
         gammaQueue.EnQue(local);
     }
 
-    // float stays where it is, half is converted into buf.
+    // float stays where it is, other types are converted into buf.
     __aicore__ inline LocalTensor<float> ToFloat(const LocalTensor<T>& local, TBuf<TPosition::VECCALC>& buf, uint32_t count)
     {
         if constexpr (sizeof(T) == 4) {
@@ -120,6 +120,20 @@ private:
         residualQueue.EnQue(residualLocal);
     }
 
+    // The sum is rounded to T, exactly as a separate Add would do. The vector unit has none of bfloat16: it takes the way through float.
+    __aicore__ inline void AddRows(const LocalTensor<T>& sum, const LocalTensor<T>& x, const LocalTensor<T>& residual, uint32_t count)
+    {
+        if constexpr (Std::is_same<T, bfloat16_t>::value) {
+            LocalTensor<float> a = wideBuf.Get<float>(), b = squareBuf.Get<float>();
+            Cast(a, x, RoundMode::CAST_NONE, count);
+            Cast(b, residual, RoundMode::CAST_NONE, count);
+            Add(a, a, b, count);
+            Cast(sum, a, RoundMode::CAST_RINT, count);
+        } else {
+            Add(sum, x, residual, count);
+        }
+    }
+
     // sum[r] = sum of row r of square, which is used up: halves are added until 64 elements of each row are left.
     __aicore__ inline void RowSums(const LocalTensor<float>& sum, const LocalTensor<float>& square, uint32_t count)
     {
@@ -142,7 +156,7 @@ private:
     {
         LocalTensor<T> xLocal = inQueue.template DeQue<T>(), residualLocal = residualQueue.template DeQue<T>();
         LocalTensor<T> yLocal = outQueue.template AllocTensor<T>(), sumLocal = sumQueue.template AllocTensor<T>();
-        Add(sumLocal, xLocal, residualLocal, count * pitch);   // rounded to T, exactly as a separate Add would do
+        AddRows(sumLocal, xLocal, residualLocal, count * pitch);
         inQueue.FreeTensor(xLocal);
         residualQueue.FreeTensor(residualLocal);
         LocalTensor<float> square = squareBuf.Get<float>(), mean = meanBuf.Get<float>(), one = oneBuf.Get<float>(), scale = scaleBuf.Get<float>();
@@ -196,6 +210,15 @@ extern "C" __global__ __aicore__ void add_rms_norm_half(GM_ADDR x, GM_ADDR resid
 {
     TPipe pipe;
     KernelAddRmsNorm<half> op;
+    op.Init(x, residual, gamma, y, sum, tiling, &pipe);
+    op.Process();
+}
+
+extern "C" __global__ __aicore__ void add_rms_norm_bf16(GM_ADDR x, GM_ADDR residual, GM_ADDR gamma, GM_ADDR y, GM_ADDR sum,
+                                                      RmsNormTilingData tiling)
+{
+    TPipe pipe;
+    KernelAddRmsNorm<bfloat16_t> op;
     op.Init(x, residual, gamma, y, sum, tiling, &pipe);
     op.Process();
 }

@@ -93,7 +93,7 @@ private:
         return to * sizeof(T) / 32 - (length * sizeof(T) + 31) / 32;
     }
 
-    // float stays where it is, half is converted into buf.
+    // float stays where it is, other types are converted into buf.
     __aicore__ inline LocalTensor<float> ToFloat(const LocalTensor<T>& local, TBuf<TPosition::VECCALC>& buf, uint32_t count)
     {
         if constexpr (sizeof(T) == 4) {
@@ -178,6 +178,14 @@ extern "C" __global__ __aicore__ void rope_half(GM_ADDR x, GM_ADDR cos, GM_ADDR 
 {
     TPipe pipe;
     KernelRope<half> op;
+    op.Init(x, cos, sin, y, tiling, &pipe);
+    op.Process();
+}
+
+extern "C" __global__ __aicore__ void rope_bf16(GM_ADDR x, GM_ADDR cos, GM_ADDR sin, GM_ADDR y, RopeTiling tiling)
+{
+    TPipe pipe;
+    KernelRope<bfloat16_t> op;
     op.Init(x, cos, sin, y, tiling, &pipe);
     op.Process();
 }

@@ -1,4 +1,4 @@
-// sinh, done right: y = sinh(x), half or float outside, float inside.
+// sinh, done right: y = sinh(x), half, bfloat16 or float outside, float inside.
 // What: (exp(x) - exp(-x)) / 2 in float, and for |x| < 0.5 the series x + x^3/6 + x^5/120 + x^7/5040.
 // Why: near 0 the two exp are nearly equal and their difference loses all its digits. And half has no exp above 11.09, although
 //      sinh itself stays finite up to 11.78. float has neither problem in this range: exp(x - ln 2) even reaches sinh(89.4).
@@ -117,6 +117,14 @@ extern "C" __global__ __aicore__ void sinh_half(GM_ADDR x, GM_ADDR y, SinhTiling
 {
     TPipe pipe;
     KernelSinh<half> op;
+    op.Init(x, y, tiling, &pipe);
+    op.Process();
+}
+
+extern "C" __global__ __aicore__ void sinh_bf16(GM_ADDR x, GM_ADDR y, SinhTiling tiling)
+{
+    TPipe pipe;
+    KernelSinh<bfloat16_t> op;
     op.Init(x, y, tiling, &pipe);
     op.Process();
 }

@@ -211,6 +211,14 @@ extern "C" __global__ __aicore__ void masked_softmax_half(GM_ADDR x, GM_ADDR mas
     op.Process();
 }
 
+extern "C" __global__ __aicore__ void masked_softmax_bf16(GM_ADDR x, GM_ADDR mask, GM_ADDR y, SoftmaxTiling tiling)
+{
+    TPipe pipe;
+    KernelMaskedSoftmax<bfloat16_t> op;
+    op.Init(x, mask, y, tiling, &pipe);
+    op.Process();
+}
+
 extern "C" __global__ __aicore__ void masked_softmax_float(GM_ADDR x, GM_ADDR mask, GM_ADDR y, SoftmaxTiling tiling)
 {
     TPipe pipe;

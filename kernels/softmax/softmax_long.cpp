@@ -163,6 +163,14 @@ extern "C" __global__ __aicore__ void softmax_half(GM_ADDR x, GM_ADDR y, Softmax
     op.Process();
 }
 
+extern "C" __global__ __aicore__ void softmax_bf16(GM_ADDR x, GM_ADDR y, SoftmaxTiling tiling)
+{
+    TPipe pipe;
+    KernelSoftmax<bfloat16_t> op;
+    op.Init(x, y, tiling, &pipe);
+    op.Process();
+}
+
 extern "C" __global__ __aicore__ void softmax_float(GM_ADDR x, GM_ADDR y, SoftmaxTiling tiling)
 {
     TPipe pipe;

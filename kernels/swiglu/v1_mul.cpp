@@ -1,5 +1,5 @@
 // swiglu, v1, second of two kernels: y = gate * up. Here gate is silu(gate), which the first kernel has stored.
-// What: a plain product. half times half, rounded once.
+// What: a plain product, rounded once. The vector unit has no product of bfloat16: it takes the way through float.
 // Why: it is the yardstick. Its two loads and one store make five tensors with those of the first kernel.
 // Timeline: as add: MTE2 sets the pace.
 #include "kernel_operator.h"
@@ -15,6 +15,8 @@ struct SwigluTiling {
 
 template <typename T>
 class KernelMul {
+    static constexpr bool VIA_FLOAT = Std::is_same<T, bfloat16_t>::value;
+
 public:
     __aicore__ inline KernelMul() {}
 
@@ -31,6 +33,10 @@ public:
         pipe->InitBuffer(gateQueue, BUFFER_NUM, TILE * sizeof(T));
         pipe->InitBuffer(upQueue, BUFFER_NUM, TILE * sizeof(T));
         pipe->InitBuffer(outQueue, BUFFER_NUM, TILE * sizeof(T));
+        if constexpr (VIA_FLOAT) {
+            pipe->InitBuffer(gateBuf, TILE * sizeof(float));
+            pipe->InitBuffer(upBuf, TILE * sizeof(float));
+        }
     }
 
     __aicore__ inline void Process()
@@ -58,7 +64,15 @@ private:
     __aicore__ inline void Compute(uint32_t count)
     {
         LocalTensor<T> gateLocal = gateQueue.template DeQue<T>(), upLocal = upQueue.template DeQue<T>(), yLocal = outQueue.template AllocTensor<T>();
-        Mul(yLocal, gateLocal, upLocal, count);
+        if constexpr (VIA_FLOAT) {
+            LocalTensor<float> gate = gateBuf.Get<float>(), up = upBuf.Get<float>();
+            Cast(gate, gateLocal, RoundMode::CAST_NONE, count);
+            Cast(up, upLocal, RoundMode::CAST_NONE, count);
+            Mul(gate, gate, up, count);
+            Cast(yLocal, gate, RoundMode::CAST_RINT, count);
+        } else {
+            Mul(yLocal, gateLocal, upLocal, count);
+        }
         outQueue.EnQue(yLocal);
         gateQueue.FreeTensor(gateLocal);
         upQueue.FreeTensor(upLocal);
@@ -74,6 +88,7 @@ private:
 
     TQue<TPosition::VECIN, 1> gateQueue, upQueue;
     TQue<TPosition::VECOUT, 1> outQueue;
+    TBuf<TPosition::VECCALC> gateBuf, upBuf;
     GlobalTensor<T> gateGm, upGm, yGm;
     uint32_t length = 0;
 };
@@ -82,6 +97,14 @@ extern "C" __global__ __aicore__ void mul_half(GM_ADDR gate, GM_ADDR up, GM_ADDR
 {
     TPipe pipe;
     KernelMul<half> op;
+    op.Init(gate, up, y, tiling, &pipe);
+    op.Process();
+}
+
+extern "C" __global__ __aicore__ void mul_bf16(GM_ADDR gate, GM_ADDR up, GM_ADDR y, SwigluTiling tiling)
+{
+    TPipe pipe;
+    KernelMul<bfloat16_t> op;
     op.Init(gate, up, y, tiling, &pipe);
     op.Process();
 }

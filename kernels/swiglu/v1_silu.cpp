@@ -98,6 +98,14 @@ extern "C" __global__ __aicore__ void silu_half(GM_ADDR x, GM_ADDR y, SwigluTili
     op.Process();
 }
 
+extern "C" __global__ __aicore__ void silu_bf16(GM_ADDR x, GM_ADDR y, SwigluTiling tiling)
+{
+    TPipe pipe;
+    KernelSilu<bfloat16_t> op;
+    op.Init(x, y, tiling, &pipe);
+    op.Process();
+}
+
 extern "C" __global__ __aicore__ void silu_float(GM_ADDR x, GM_ADDR y, SwigluTiling tiling)
 {
     TPipe pipe;

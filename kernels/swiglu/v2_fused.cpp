@@ -60,7 +60,7 @@ private:
         upQueue.EnQue(upLocal);
     }
 
-    // float stays where it is, half is converted into buf.
+    // float stays where it is, other types are converted into buf.
     __aicore__ inline LocalTensor<float> ToFloat(const LocalTensor<T>& local, TBuf<TPosition::VECCALC>& buf, uint32_t count)
     {
         if constexpr (sizeof(T) == 4) {
@@ -110,6 +110,14 @@ extern "C" __global__ __aicore__ void swiglu_half(GM_ADDR gate, GM_ADDR up, GM_A
 {
     TPipe pipe;
     KernelSwiglu<half> op;
+    op.Init(gate, up, y, tiling, &pipe);
+    op.Process();
+}
+
+extern "C" __global__ __aicore__ void swiglu_bf16(GM_ADDR gate, GM_ADDR up, GM_ADDR y, SwigluTiling tiling)
+{
+    TPipe pipe;
+    KernelSwiglu<bfloat16_t> op;
     op.Init(gate, up, y, tiling, &pipe);
     op.Process();
 }
