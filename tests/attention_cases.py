@@ -1,5 +1,5 @@
 """Random shapes, masks and heads for attention against float64. `python tests/attention_cases.py 200` runs so many and prints each,
-`python tests/attention_cases.py 200 fused` does the same with fused_mha.
+`python tests/attention_cases.py 200 fused` does the same with fused_mha, and `200 fused float32` with float.
 
 The error is the largest difference divided by the largest expected element, of the head and of the row. p is rounded to half in
 v3 to v5, so a row whose values cancel has a larger error of its own. A row that sees no key must be zeros exactly.
@@ -15,6 +15,7 @@ from helpers.course import load
 
 ladder, mha = load("attention", "ladder"), load("fused_mha", "ladder")
 LIMIT = 1e-3            # for half: one step of half is 4.9e-4 to 9.8e-4
+LIMITS = {"float16": LIMIT, "float32": 2e-6}
 
 
 @dataclass
@@ -89,7 +90,7 @@ def run(case: Case, dtype=np.float16, kernel=None):
     return (head_error(o, want), row_error(o, want)), found
 
 
-def random_layer(seed: int):
+def random_layer(seed: int, dtype=np.float16):
     """(x, weights, biases, heads, mask, causal) of a fused layer."""
     rng = np.random.default_rng([9, seed])
     batch, seq = int(rng.integers(1, 4)), int(rng.choice([1, 64, 128, *rng.integers(1, 300, 3)]))
@@ -97,17 +98,17 @@ def random_layer(seed: int):
     hidden = heads * int(rng.choice([16, 64, *rng.integers(1, 129, 2)]))
     if seed % 20 == 7:                                                  # some long ones
         batch, seq, heads, hidden = 1, int(rng.integers(1000, 4097)), 2, 128
-    x = rng.standard_normal((batch, seq, hidden)).astype(np.float16)
-    weights = [(rng.standard_normal((hidden, hidden)) / np.sqrt(hidden)).astype(np.float16) for _ in range(4)]
+    x = rng.standard_normal((batch, seq, hidden)).astype(dtype)
+    weights = [(rng.standard_normal((hidden, hidden)) / np.sqrt(hidden)).astype(dtype) for _ in range(4)]
     biases = [(0.1 * rng.standard_normal(hidden)).astype(np.float32) for _ in range(4)] if rng.random() < 0.7 else None
     shape = {"one": (seq, seq), "each": (batch, seq, seq)}.get(str(rng.choice(["none", "none", "one", "each"])))
     mask = None if shape is None else (rng.random(shape) < 0.5).astype(np.uint8)
     return x, weights, biases, heads, mask, bool(rng.random() < 0.5)
 
 
-def run_layer(seed: int, kernel=None):
+def run_layer(seed: int, kernel=None, dtype=np.float16):
     """(error of the batch, error of the token), the shape, and the Run."""
-    x, weights, biases, heads, mask, causal = random_layer(seed)
+    x, weights, biases, heads, mask, causal = random_layer(seed, dtype)
     y = np.empty_like(x)
     y.view(np.uint8)[:] = 0xA5
     found = mha.launch(x, weights, biases, y, heads, mask, causal, kernel=kernel)
@@ -115,16 +116,16 @@ def run_layer(seed: int, kernel=None):
     return (head_error(y, want), row_error(y, want)), (*x.shape, heads), found
 
 
-def layers(number: int) -> int:
-    kernel, batches, tokens = mha.compile(), [], []
+def layers(number: int, dtype: str = "float16") -> int:
+    kernel, batches, tokens = mha.compile(dtype=dtype), [], []
     for seed in range(number):
-        (batch, token), shape, found = run_layer(seed, kernel)
+        (batch, token), shape, found = run_layer(seed, kernel, dtype)
         wrong = [f.code for f in found.findings if f.severity != "note" and f.code != "NUMERIC"]
         batches.append(batch if not wrong else np.inf)
         tokens.append(token)
         print(f"{seed:4} {str(shape):24} error {batch:.2e} of the batch, {token:.2e} of the token {' '.join(wrong)}", flush=True)
-    print(f"{number} layers, largest error {max(batches):.2e} of the batch (limit {LIMIT:g}), {max(tokens):.2e} of the token")
-    return int(max(batches) > LIMIT)
+    print(f"{number} layers, largest error {max(batches):.2e} of the batch (limit {LIMITS[dtype]:g}), {max(tokens):.2e} of the token")
+    return int(max(batches) > LIMITS[dtype])
 
 
 def main(number: int) -> int:
@@ -143,4 +144,4 @@ def main(number: int) -> int:
 
 if __name__ == "__main__":
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    sys.exit(layers(wanted) if sys.argv[2:] == ["fused"] else main(wanted))
+    sys.exit(layers(wanted, *sys.argv[3:]) if sys.argv[2:3] == ["fused"] else main(wanted))

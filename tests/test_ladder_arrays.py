@@ -25,7 +25,7 @@ ARRAYS = dict(q=zeros(1, 4, 9, 32), k=zeros(1, 2, 12, 32), v=zeros(1, 2, 12, 32)
     ("v", zeros(1, 2, 6, 32), r"v has the shape"),
     ("o", zeros(1, 2, 9, 32), r"o has the shape"),
     ("p", zeros(1, 4, 12, 9), r"p has the shape"),
-    ("q", zeros(1, 4, 9, 32, dtype=np.float64), "float64; this kernel exists for float16 and bfloat16 and float32"),
+    ("q", zeros(1, 4, 9, 32, dtype=np.float64), "float64; this kernel exists for float16, bfloat16 and float32"),
     ("q", zeros(1, 4, 9, 32, dtype=np.float32), "v5: the cube takes half and bfloat16 here; v2 takes float32"),
 ])
 def test_attention_refuses_arrays_that_do_not_belong_together(name, array, says):
@@ -68,13 +68,20 @@ def test_rows_need_a_column(name, others):
             ladder.launch(ladder.VERSIONS[-1], np.zeros(shape, np.float32), *[np.zeros(shape, np.float32)] * others)
 
 
-@pytest.mark.parametrize("name, others", [("rms_norm", 2), ("softmax", 1), ("layer_norm", 3), ("gelu", 1), ("sinh", 1), ("swiglu", 1), ("rope", 3), ("_template", 1)])
+@pytest.mark.parametrize("name, others", [("rms_norm", 2), ("softmax", 1), ("layer_norm", 3), ("gelu", 1), ("sinh", 1), ("swiglu", 1), ("rope", 3), ("_template", 1), ("copy", 1), ("add", 2)])
 def test_other_element_types_are_not_taken_for_float(name, others):
     ladder = load(name, "ladder")
-    for dtype in (np.int32, np.float64, ml_dtypes.bfloat16):
+    for dtype in (np.int32, np.float64):
         x = np.ones((4, 16), dtype)
-        with pytest.raises(ValueError, match=f"The elements are {np.dtype(dtype).name}; this kernel exists for float16 and float32"):
-            ladder.launch(ladder.VERSIONS[-1], x, *[x] * others)
+        with pytest.raises(ValueError, match=f"The elements are {np.dtype(dtype).name}; this kernel exists for float16, bfloat16 and float32"):
+            ladder.launch(getattr(ladder, "FINISHED", ladder.VERSIONS[-1]), x, *[x] * others)
+
+
+@pytest.mark.parametrize("name, version, others, dtype", [("add", 6, 2, np.float32), ("copy", 0, 1, np.float16)])
+def test_versions_for_one_type(name, version, others, dtype):
+    x, ladder = np.ones(64, dtype), load(name, "ladder")
+    with pytest.raises(ValueError, match=f"The elements are {np.dtype(dtype).name}; this kernel exists for float"):
+        ladder.launch(ladder.VERSIONS[version], x, *[x] * others)
 
 
 matmul, mha = load("matmul", "ladder"), load("fused_mha", "ladder")
@@ -86,7 +93,7 @@ FACTORS = dict(a=zeros(8, 16), b=zeros(16, 24), c=zeros(8, 24, dtype=np.float32)
     (dict(c=zeros(24, 8, dtype=np.float32)), r"c has the shape \(24, 8\).*\(8, 24\)"),
     (dict(a=zeros(8, 0), b=zeros(0, 24)), "at least one row and one column"),
     (dict(b=zeros(16, 24, dtype=ml_dtypes.bfloat16)), "A is float16 and B is bfloat16"),
-    (dict(a=zeros(8, 16, dtype=np.int32), b=zeros(16, 24, dtype=np.int32)), "int32; this kernel exists for float16 and bfloat16 and float32"),
+    (dict(a=zeros(8, 16, dtype=np.int32), b=zeros(16, 24, dtype=np.int32)), "int32; this kernel exists for float16, bfloat16 and float32"),
     (dict(c=zeros(8, 24, dtype=np.int32)), "int32; this kernel exists for float32 and float16"),
 ])
 @pytest.mark.parametrize("version", [0, 1, 5])
@@ -118,11 +125,11 @@ def test_fused_mha_refuses_arrays_that_do_not_belong_together(changed, says):
         mha.launch(**layer(**changed))
 
 
-def test_fused_mha_of_float_is_said_before_the_build():
-    with pytest.raises(ValueError, match="float32; this kernel exists for float16 and bfloat16"):
-        mha.compile(dtype=np.float32)
+def test_fused_mha_of_float64_is_said_before_the_build():
+    with pytest.raises(ValueError, match="float64; this kernel exists for float16, bfloat16 and float32"):
+        mha.compile(dtype=np.float64)
 
 
 def test_names_of_element_types():
-    assert [element(t) for t in (np.float16, "float32")] == ["half", "float"]
-    assert element(ml_dtypes.bfloat16, bfloat16="bf16") == "bf16"
+    assert [element(t) for t in (np.float16, "float32", ml_dtypes.bfloat16, "bfloat16")] == ["half", "float", "bf16", "bf16"]
+    assert element(np.float16, float16="custom") == "custom"

@@ -269,7 +269,7 @@ CATALOGUE = {op.name: op for op in (
        _numbered(1), _attention, attrs={"causal": False, "scale": 0.0}),
     Op("copy", "x", "copy", ("x",), ("y",), _same, _plain, _numbered(-1), lambda x: x),
     Op("fused_mha", "attention with its projections: heads of x wq, x wk and x wv, and then wo", "fused_mha", ("x", "wq", "wk", "wv", "wo"), ("y",), _mha_shapes,
-       _call_mha, _named("FUSED"), _mha, dtypes=("float16", "bfloat16"), attrs={"heads": 8, "causal": False}),
+       _call_mha, _named("FUSED"), _mha, attrs={"heads": 8, "causal": False}),
     Op("gelu", "GELU, tanh form", "gelu", ("x",), ("y",), _same, _plain, _numbered(-1), _gelu),
     Op("layer_norm", "layer norm of the last dimension", "layer_norm", ("x", "gamma", "beta"), ("y",),
        lambda x, gamma, beta: (_last("layer_norm", x, gamma, beta),), _by_rows, _fitting(-1, "LONG"), _layer_norm, attrs={"eps": 1e-5}),

@@ -62,11 +62,11 @@ def slots(version) -> int:
     return 1 if version.name == "v3" else 2
 
 
-def memories(version, rows: int, block: int, piece: int, dim: int, keys: int = 0, masked: bool = False, keep: bool = False) -> dict:
-    """{memory: [(what, number, bytes of each), ...]} for a tile of `rows` queries and steps of `block` keys; half or bfloat16."""
+def memories(version, rows: int, block: int, piece: int, dim: int, keys: int = 0, masked: bool = False, keep: bool = False, itemsize: int = 2) -> dict:
+    """{memory: [(what, number, bytes of each), ...]} for a tile of `rows` queries and steps of `block` keys."""
     n, mine, width, pitch, deep = slots(version), padded(-(-rows // 2), 8), padded(block), padded(dim), padded(dim, C0)
     wide = max(deep, piece)
-    ub = [("scores", n, mine * width * 4), ("part of o", 1, mine * pitch * 4), ("p and o out", 1, mine * max(width, pitch) * 2),
+    ub = [("scores", n, mine * width * 4), ("part of o", 1, mine * pitch * 4), ("p and o out", 1, mine * max(width, pitch) * itemsize),
           ("acc", 1, max(mine * pitch, 8 * width) * 4), ("fold", 1, mine * LANES * 4), ("small", 1, mine * 32 + (3 * n + 1) * 256)]
     if keep:
         ub.append(("history", n, -(-keys // block) * 256))
@@ -74,8 +74,9 @@ def memories(version, rows: int, block: int, piece: int, dim: int, keys: int = 0
         lanes = padded(mine * width, 128)
         ub.append(("mask", 1, 3 * lanes + padded(lanes // 8, 32)))
     return {"UB": ub,
-            "L1": [("q", 1, rows * deep * 2), ("k", n, block * deep * 2), ("v", n, block * deep * 2), ("p", n, rows * block * 2)],
-            "L0A": [("left", n, rows * wide * 2)], "L0B": [("right", n, piece * deep * 2)], "L0C": [("sum", n, rows * wide * 4)]}
+            "L1": [("q", 1, rows * deep * itemsize), ("k", n, block * deep * itemsize), ("v", n, block * deep * itemsize),
+                   ("p", n, rows * block * itemsize)],
+            "L0A": [("left", n, rows * wide * itemsize)], "L0B": [("right", n, piece * deep * itemsize)], "L0C": [("sum", n, rows * wide * 4)]}
 
 
 def misfits(version, rows, block, piece, dim, keys=0, masked=False, keep=False) -> list[str]:

@@ -7,9 +7,7 @@
 using namespace AscendC;
 
 constexpr uint32_t LANES = 64;                        // float in one repeat of 256 B
-constexpr uint32_t C0 = 16;                           // columns of a fractal
-constexpr uint32_t FRACTAL = 256;                     // elements of a fractal: 16 x 16
-constexpr uint32_t DEPTH = 128;                       // of a step of a projection
+constexpr uint32_t SIDE = 16;                         // rows of a fractal, and its columns in L0C
 constexpr uint32_t SLOTS = 2;                         // places for each hand-over: one is read while the other is filled
 constexpr uint32_t HALF_ROWS = 64;                    // rows of one AIV at most
 constexpr uint16_t SCORES_READY = 0, SHARES_READY = 1, OUTPUT_READY = 2;
@@ -65,7 +63,7 @@ protected:
         t = tiling;
         blockIdx = block;
         matrix = static_cast<uint64_t>(t.batch) * t.seq * t.hidden;
-        outPitch = RoundUp(t.dim, C0);
+        outPitch = RoundUp(t.dim, SIDE);
         uint64_t shared = (4 * matrix * sizeof(T) + 511) / 512 * 512;
         uint32_t scoreBytes = SLOTS * RoundUp(t.rows * t.block * sizeof(float), 512), outBytes = SLOTS * RoundUp(t.rows * outPitch * sizeof(float), 512);
         uint32_t shareBytes = SLOTS * RoundUp(t.rows * t.block * sizeof(T), 512);
@@ -154,6 +152,9 @@ template <typename T>
 class CubeSide : public Walk<T> {
     using Base = Walk<T>;
     using Base::t;
+    static constexpr uint32_t C0 = 32 / sizeof(T);       // columns of a fractal
+    static constexpr uint32_t FRACTAL = SIDE * C0;       // elements of a fractal
+    static constexpr uint32_t DEPTH = 256 / sizeof(T);   // of a step of a projection
 
 public:
     __aicore__ inline CubeSide() {}
@@ -168,16 +169,15 @@ public:
             weightGm[i].SetGlobalBuffer((__gm__ T*)inputs.weight[i], weights);
             biasGm[i].SetGlobalBuffer((__gm__ float*)inputs.bias[i], t.hidden);
         }
-        uint32_t dim = RoundUp(t.dim, C0), wide = dim > t.piece ? dim : t.piece;
-        wide = wide > t.columns ? wide : t.columns;
-        wide = wide > DEPTH ? wide : DEPTH;
+        uint32_t dim = RoundUp(t.dim, SIDE), most = dim > t.piece ? dim : t.piece;
+        uint32_t deep = most > DEPTH ? most : DEPTH, wide = most > t.columns ? most : t.columns;
         uint32_t left = t.block > DEPTH ? t.block : DEPTH, right = t.block * dim > DEPTH * t.columns ? t.block * dim : DEPTH * t.columns;
         pipe->InitBuffer(queryQueue, 1, t.rows * dim * sizeof(T));
         pipe->InitBuffer(keyQueue, SLOTS, t.block * dim * sizeof(T));
         pipe->InitBuffer(valueQueue, SLOTS, right * sizeof(T));
         pipe->InitBuffer(shareQueue, SLOTS, t.rows * left * sizeof(T));
         pipe->InitBuffer(biasQueue, 1, t.columns * sizeof(float));
-        pipe->InitBuffer(leftQueue, SLOTS, t.rows * wide * sizeof(T));
+        pipe->InitBuffer(leftQueue, SLOTS, t.rows * deep * sizeof(T));
         pipe->InitBuffer(rightQueue, SLOTS, (t.piece * dim > DEPTH * t.columns ? t.piece * dim : DEPTH * t.columns) * sizeof(T));
         pipe->InitBuffer(tableQueue, 1, t.columns * sizeof(float));
         pipe->InitBuffer(sumQueue, SLOTS, t.rows * wide * sizeof(float));
@@ -210,7 +210,7 @@ private:
                 Load(shareQueue, from[static_cast<uint64_t>(row) * t.hidden + depth], rows, size, t.hidden);
                 Load(valueQueue, weights[m][static_cast<uint64_t>(depth) * t.hidden + column], size, columns, t.hidden);
                 LocalTensor<T> a = shareQueue.template DeQue<T>(), b = valueQueue.template DeQue<T>();
-                LocalTensor<T> left = Left(a, RoundUp(rows, C0) / C0, parts), right = Right(b, parts, RoundUp(columns, C0) / C0, parts);
+                LocalTensor<T> left = Left(a, RoundUp(rows, SIDE) / SIDE, parts), right = Right(b, size, columns, size);
                 shareQueue.FreeTensor(a);
                 valueQueue.FreeTensor(b);
                 MmadParams params = Product(rows, columns, size, depth == 0 && !t.hasBias);
@@ -236,7 +236,7 @@ private:
         DataCopy(bias, from, Nd2NzParams{1, 1, static_cast<uint16_t>(columns), 0, static_cast<uint16_t>(columns), 1, 1, 0});   // a row with a padded end
         biasQueue.EnQue(bias);
         bias = biasQueue.template DeQue<float>();
-        DataCopy(table, bias, RoundUp(columns, C0));
+        DataCopy(table, bias, RoundUp(columns, SIDE));
         tableQueue.EnQue(table);
         biasQueue.FreeTensor(bias);
         return tableQueue.template DeQue<float>();
@@ -267,7 +267,7 @@ private:
     __aicore__ inline void Load(Queue& queue, const GlobalTensor<T>& from, uint32_t rows, uint32_t columns, uint32_t pitch)
     {
         LocalTensor<T> local = queue.template AllocTensor<T>();
-        uint16_t whole = RoundUp(rows, C0), left = whole - rows, wide = RoundUp(columns, C0) / C0;
+        uint16_t whole = RoundUp(rows, SIDE), left = whole - rows, wide = RoundUp(columns, C0) / C0;
         if (left > 0) {
             Fill(local[rows * C0], InitConstValueParams<T>(wide, left, static_cast<uint16_t>(rows), static_cast<T>(0.0f)));
         }
@@ -286,12 +286,23 @@ private:
         return leftQueue.template DeQue<T>();
     }
 
-    // Right operand: `depth` rows of fractals of an L1 matrix with `all` of them, `wide` columns. Each fractal is transposed on the way to L0B.
-    __aicore__ inline LocalTensor<T> Right(const LocalTensor<T>& from, uint32_t depth, uint32_t wide, uint32_t all)
+    // Right operand: rows x columns of an L1 matrix with `all` rows. Each fractal is transposed on the way to L0B; for float the 3D load does it.
+    __aicore__ inline LocalTensor<T> Right(const LocalTensor<T>& from, uint32_t rows, uint32_t columns, uint32_t all)
     {
         LocalTensor<T> local = rightQueue.template AllocTensor<T>();
-        for (uint32_t i = 0; i < depth; i++) {
-            LoadData(local[i * wide * FRACTAL], from[i * FRACTAL], LoadData2DParams(0, wide, all, 0, 0, true, 0));
+        if constexpr (sizeof(T) == 2) {
+            uint32_t depth = RoundUp(rows, SIDE) / SIDE, wide = RoundUp(columns, SIDE) / SIDE, high = RoundUp(all, SIDE) / SIDE;
+            for (uint32_t i = 0; i < depth; i++) {
+                LoadData(local[i * wide * FRACTAL], from[i * FRACTAL], LoadData2DParams(0, wide, high, 0, 0, true, 0));
+            }
+        } else {
+            LoadData3DParamsV2<T> params;
+            params.l1H = 1;
+            params.l1W = RoundUp(all, SIDE);
+            params.channelSize = RoundUp(columns, C0);
+            params.kExtension = columns;
+            params.mExtension = rows;
+            LoadData(local, from, params);
         }
         rightQueue.EnQue(local);
         return rightQueue.template DeQue<T>();
@@ -310,14 +321,14 @@ private:
         if (s.last == 0) {
             return;
         }
-        uint32_t keys = Base::Keys(s.key), keyParts = RoundUp(keys, C0) / C0, depth = RoundUp(t.dim, C0) / C0, high = RoundUp(s.count, C0) / C0;
+        uint32_t keys = Base::Keys(s.key), keyParts = RoundUp(keys, SIDE) / SIDE, depth = RoundUp(t.dim, C0) / C0, high = RoundUp(s.count, SIDE) / SIDE;
         Load(keyQueue, Base::projectedGm[Base::matrix + Base::RowAt(s, s.key)], keys, t.dim, t.hidden);
         LocalTensor<T> keyLocal = keyQueue.template DeQue<T>();
         for (uint32_t start = 0; start < keys; start += t.piece) {
-            uint32_t size = keys - start < t.piece ? keys - start : t.piece, parts = RoundUp(size, C0) / C0;
+            uint32_t size = keys - start < t.piece ? keys - start : t.piece, parts = RoundUp(size, SIDE) / SIDE;
             LocalTensor<T> left = Left(queryLocal, high, depth), right = rightQueue.template AllocTensor<T>();
             for (uint32_t i = 0; i < depth; i++) {
-                LoadData(right[i * parts * FRACTAL], keyLocal[(i * keyParts + start / C0) * FRACTAL], LoadData2DParams(0, parts, 1, 0, 0, false, 0));
+                LoadData(right[i * parts * FRACTAL], keyLocal[(i * keyParts + start / SIDE) * FRACTAL], LoadData2DParams(0, parts, 1, 0, 0, false, 0));
             }
             rightQueue.EnQue(right);
             right = rightQueue.template DeQue<T>();
@@ -339,15 +350,15 @@ private:
         if (s.last == 0) {
             return;
         }
-        uint32_t keys = Base::Keys(s.key), keyParts = RoundUp(keys, C0) / C0, wide = RoundUp(t.dim, C0) / C0, high = RoundUp(s.count, C0) / C0;
+        uint32_t keys = Base::Keys(s.key), high = RoundUp(s.count, SIDE) / SIDE;
         Load(valueQueue, Base::projectedGm[2 * Base::matrix + Base::RowAt(s, s.key)], keys, t.dim, t.hidden);
         CrossCoreWaitFlag(SHARES_READY);
         Load(shareQueue, Base::shareGm[Base::ShareAt(s, 0)], s.count, keys, t.block);
         LocalTensor<T> valueLocal = valueQueue.template DeQue<T>(), shareLocal = shareQueue.template DeQue<T>();
         LocalTensor<float> sum = sumQueue.template AllocTensor<float>();
         for (uint32_t start = 0; start < keys; start += t.piece) {
-            uint32_t size = keys - start < t.piece ? keys - start : t.piece, parts = RoundUp(size, C0) / C0;
-            LocalTensor<T> left = Left(shareLocal[start / C0 * high * FRACTAL], high, parts), right = Right(valueLocal[start / C0 * FRACTAL], parts, wide, keyParts);
+            uint32_t size = keys - start < t.piece ? keys - start : t.piece;
+            LocalTensor<T> left = Left(shareLocal[start * high * SIDE], high, RoundUp(size, C0) / C0), right = Right(valueLocal[start * C0], size, t.dim, keys);
             MmadParams params = Product(s.count, t.dim, size, start == 0);
             Mmad(sum, left, right, params);
             After(params);
@@ -363,7 +374,7 @@ private:
     __aicore__ inline MmadParams Product(uint32_t rows, uint32_t columns, uint32_t depth, bool fresh) const
     {
         MmadParams params;
-        params.m = RoundUp(rows, C0);   // m = 1 would read the left operand as a plain vector
+        params.m = RoundUp(rows, SIDE);   // m = 1 would read the left operand as a plain vector
         params.n = columns;
         params.k = depth;
         params.cmatrixInitVal = fresh;
@@ -373,7 +384,7 @@ private:
     // Small results: the next product may not overtake this one.
     __aicore__ inline void After(const MmadParams& params)
     {
-        if (params.m / C0 * (params.n / C0) < 10) {
+        if (params.m / SIDE * (params.n / SIDE) < 10) {
             PipeBarrier<PIPE_M>();
         }
     }
@@ -387,7 +398,7 @@ private:
         FixpipeParamsV220 params;
         params.nSize = columns;
         params.mSize = rows;
-        params.srcStride = RoundUp(rows, C0);
+        params.srcStride = RoundUp(rows, SIDE);
         params.dstStride = pitch;
         params.quantPre = IsSameType<U, float>::value ? QuantMode_t::NoQuant : IsSameType<U, half>::value ? QuantMode_t::F322F16 : QuantMode_t::F322BF16;
         Fixpipe(to, sum, params);
@@ -575,6 +586,16 @@ private:
         }
     }
 
+    // Cast to float would round to whole numbers.
+    __aicore__ inline void FromFloat(const LocalTensor<T>& to, const LocalTensor<float>& from, uint32_t count)
+    {
+        if constexpr (sizeof(T) == 2) {
+            Cast(to, from, RoundMode::CAST_RINT, count);
+        } else {
+            Muls(to, from, 1.0f, count);
+        }
+    }
+
     // p = exp(score - maximum) of a block; maximum and sum now stand for the keys up to this block.
     __aicore__ inline void Shares(const Step& s)
     {
@@ -615,7 +636,7 @@ private:
         Mul(sum, sum, repair, mine);
         Add(sum, sum, found, mine);
         LocalTensor<T> share = outQueue.template AllocTensor<T>();
-        Cast(share, score, RoundMode::CAST_RINT, mine * width);
+        FromFloat(share, score, mine * width);
         scoreQueue.FreeTensor(score);
         outQueue.EnQue(share);
         share = outQueue.template DeQue<T>();
@@ -658,7 +679,7 @@ private:
         Div(sum, one, sum, mine);
         Each<false>(acc, sum, pitch / LANES, pitch);
         LocalTensor<T> oLocal = outQueue.template AllocTensor<T>();
-        Cast(oLocal, acc, RoundMode::CAST_RINT, mine * pitch);
+        FromFloat(oLocal, acc, mine * pitch);
         outQueue.EnQue(oLocal);
         oLocal = outQueue.template DeQue<T>();
         StoreRows(Base::contextGm[Base::RowAt(s, s.first + row)], oLocal, mine, t.dim, t.hidden, pitch);
@@ -702,4 +723,11 @@ extern "C" __global__ __aicore__ void fused_mha_bf16(GM_ADDR x, GM_ADDR wq, GM_A
 {
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     FusedMha<bfloat16_t>(Inputs{x, {wq, wk, wv, wo}, {bq, bk, bv, bo}}, mask, y, workspace, tiling);
+}
+
+extern "C" __global__ __aicore__ void fused_mha_float(GM_ADDR x, GM_ADDR wq, GM_ADDR wk, GM_ADDR wv, GM_ADDR wo,
+    GM_ADDR bq, GM_ADDR bk, GM_ADDR bv, GM_ADDR bo, GM_ADDR mask, GM_ADDR y, GM_ADDR workspace, MhaTiling tiling)
+{
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+    FusedMha<float>(Inputs{x, {wq, wk, wv, wo}, {bq, bk, bv, bo}}, mask, y, workspace, tiling);
 }

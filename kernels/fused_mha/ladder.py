@@ -19,7 +19,7 @@ SHAPE = (1, 128, 512, 8)         # of the article: batch, seq, hidden; heads of 
 FUSED = Version("fused", "all in one launch", HERE / "fused_mha.cpp", 24, 128)
 PRODUCT = Version("product", "one matrix product, with a bias", HERE / "product.cpp", 24, 128)
 VERSIONS = [FUSED]
-DEPTH = 128                      # of a step of a projection
+STEP = 256                       # bytes of a row in a step of a projection
 attention = load("attention", "ladder")
 plans = attention.plans
 
@@ -36,14 +36,15 @@ def oracle(x, weights, biases, heads, mask=None, causal=False):
     return o.transpose(0, 2, 1, 3).reshape(batch, seq, hidden) @ weights[3] + biases[3]
 
 
-def misfits(rows, columns, block, piece, dim, masked) -> list[str]:
+def misfits(rows, columns, block, piece, dim, masked, itemsize) -> list[str]:
     """The memories in which such a tile does not fit: those of attention, with room for the projections."""
-    wide = max(plans.padded(dim, plans.C0), piece, columns, DEPTH)
-    need = plans.memories(attention.VERSIONS[3], rows, block, piece, dim, masked=masked)
-    need["L1"] = [("q", 1, rows * plans.padded(dim, 16) * 2), ("k", 2, block * plans.padded(dim, 16) * 2),
-                  ("v or weight", 2, max(block * plans.padded(dim, 16), DEPTH * columns) * 2), ("p or x", 2, rows * max(block, DEPTH) * 2), ("bias", 1, columns * 4)]
-    need["L0A"], need["L0C"] = [("left", 2, rows * wide * 2)], [("sum", 2, rows * wide * 4)]
-    need["L0B"] = [("right", 2, max(piece * plans.padded(dim, 16), DEPTH * columns) * 2)]
+    depth, dim = STEP // itemsize, plans.padded(dim, 16)
+    left, right = max(dim, piece, depth), max(piece * dim, depth * columns)
+    need = plans.memories(attention.VERSIONS[3], rows, block, piece, dim, masked=masked, itemsize=itemsize)
+    need["L1"] = [("q", 1, rows * dim * itemsize), ("k", 2, block * dim * itemsize), ("v or weight", 2, max(block * dim, depth * columns) * itemsize),
+                  ("p or x", 2, rows * max(block, depth) * itemsize), ("bias", 1, columns * 4)]
+    need["L0A"], need["L0B"] = [("left", 2, rows * left * itemsize)], [("right", 2, right * itemsize)]
+    need["L0C"] = [("sum", 2, rows * max(dim, piece, columns) * 4)]
     room = {"UB": plans.UB - (plans.SELECT if masked else 0), "L1": plans.L1, "L0A": plans.L0A, "L0B": plans.L0B, "L0C": plans.L0C}
     return [name for name, parts in need.items() if sum(n * b for _, n, b in parts) > room[name]]
 
@@ -60,15 +61,15 @@ def tiling(x, heads, bias=True, mask=None, causal=False, *, rows: int = 0, block
     if not columns:     # enough tiles of x for all cores
         tiles = -(-batch * seq // 128)
         columns = next((c for c in (128, 64, 32) if 3 * tiles * -(-hidden // c) >= blocks), 32)
-    block = block or min(128, plans.padded(seq, 16))
-    for n in [rows] if rows else range(min(128, plans.padded(seq, 16)), 0, -16):
+    most = min(128, plans.padded(seq, 16))
+    for block, n in [(b, n) for b in ([block] if block else [most, 64]) for n in ([rows] if rows else range(most, 0, -16))]:
         for piece in (p for p in (128, 64, 32, 16) if p <= max(block, 16)):
-            if not misfits(n, columns, block, piece, dim, mask is not None):
+            if not misfits(n, columns, block, piece, dim, mask is not None, x.itemsize):
                 return hp.tiling_struct(FUSED.path, "MhaTiling")(
                     batch=batch, seq=seq, hidden=hidden, heads=heads, dim=dim, causal=int(causal), hasMask=int(mask is not None),
                     maskPerBatch=int(mask is not None and mask.ndim == 3), hasBias=int(bias), rows=n, columns=columns, block=block, piece=piece,
                     scale=dim ** -0.5)
-    raise ValueError(f"A tile of {rows or 16} tokens and {block} keys with {dim} elements per head does not fit {', '.join(misfits(rows or 16, columns, block, 16, dim, mask is not None))}.")
+    raise ValueError(f"A tile of {rows or 16} tokens and {block} keys with {dim} elements per head does not fit {', '.join(misfits(rows or 16, columns, block, 16, dim, mask is not None, x.itemsize))}.")
 
 
 def workspace_bytes(t, blocks: int, itemsize: int = 2) -> int:
@@ -78,7 +79,7 @@ def workspace_bytes(t, blocks: int, itemsize: int = 2) -> int:
 
 
 def compile(version: Version = FUSED, dtype=np.float16, **options) -> hp.Kernel:
-    return hp.compile(version.path, name=f"{version.path.stem}_{element(dtype, float16='half', bfloat16='bf16')}", **options)
+    return hp.compile(version.path, name=f"{version.path.stem}_{element(dtype, float16='half', bfloat16='bf16', float32='float')}", **options)
 
 
 def agree(x, weights, biases, y, mask=None) -> None:
@@ -103,7 +104,7 @@ def launch(x, weights, biases, y, heads, mask=None, causal=False, *, rows: int =
     agree(x, weights, biases, y, mask)
     t = tiling(x, heads, biases is not None, mask, causal, rows=rows, block=block, columns=columns, blocks=blocks)
     kernel = kernel or compile(FUSED, x.dtype)
-    work = hp.workspace(workspace_bytes(t, blocks))
+    work = hp.workspace(workspace_bytes(t, blocks, x.itemsize))
     return kernel.launch(blocks, (x, *weights, *(biases or [None] * 4), mask, y, work, t), **options)
 
 

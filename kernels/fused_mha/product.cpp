@@ -1,14 +1,12 @@
 // product: c = a b + bias for groups of matrices, on cube cores alone. Six launches of it and a softmax are attention without fusion.
-// What: tiles of c are dealt out in turns; each walks over the depth in steps of 128 and adds in float. b may be given as columns.
+// What: tiles of c are dealt out in turns; each walks over the depth in steps of 256 B and adds in float. b may be given as columns.
 //      A group is a batch and a head; each operand has its own distance from batch to batch, from head to head and from row to row.
 // Why: every result goes to GM and comes back for the next launch. That is what the fused kernel is compared with.
 // Timeline: MTE2 loads the next step while the cube multiplies. For a few tokens the launch takes longer than the work.
 #include "kernel_operator.h"
 using namespace AscendC;
 
-constexpr uint32_t C0 = 16;                           // columns of a fractal
-constexpr uint32_t FRACTAL = 256;                     // elements of a fractal: 16 x 16
-constexpr uint32_t DEPTH = 128;                       // of a step
+constexpr uint32_t SIDE = 16;                         // rows of a fractal, and its columns in L0C
 constexpr uint32_t SLOTS = 2;                         // one is used while the other is filled
 
 struct Operand {
@@ -37,6 +35,10 @@ __aicore__ inline uint32_t RoundUp(uint32_t n, uint32_t to)
 
 template <typename T>
 class KernelProduct {
+    static constexpr uint32_t C0 = 32 / sizeof(T);       // columns of a fractal
+    static constexpr uint32_t FRACTAL = SIDE * C0;       // elements of a fractal
+    static constexpr uint32_t DEPTH = 256 / sizeof(T);   // of a step
+
 public:
     __aicore__ inline KernelProduct() {}
 
@@ -87,9 +89,9 @@ private:
             } else {
                 Load(bQueue, bGm[At(t.b, batch, head, depth, column)], size, columns, t.b.row);
             }
-            LocalTensor<T> left = Left(RoundUp(rows, C0) / C0, RoundUp(size, C0) / C0), right = Right(RoundUp(size, C0) / C0, RoundUp(columns, C0) / C0);
+            LocalTensor<T> left = Left(RoundUp(rows, SIDE) / SIDE, RoundUp(size, C0) / C0), right = Right(size, columns);
             MmadParams params;
-            params.m = RoundUp(rows, C0);   // m = 1 would read the left operand as a plain vector
+            params.m = RoundUp(rows, SIDE);   // m = 1 would read the left operand as a plain vector
             params.n = columns;
             params.k = size;
             params.cmatrixInitVal = depth == 0 && !t.hasBias;
@@ -98,7 +100,7 @@ private:
             } else {
                 Mmad(sum, left, right, params);
             }
-            if (params.m / C0 * (params.n / C0) < 10) {
+            if (params.m / SIDE * (params.n / SIDE) < 10) {
                 PipeBarrier<PIPE_M>();                   // small results: the next product may not overtake this one
             }
             leftQueue.FreeTensor(left);
@@ -115,7 +117,7 @@ private:
     __aicore__ inline void Load(Queue& queue, const GlobalTensor<T>& from, uint32_t rows, uint32_t columns, uint32_t pitch)
     {
         LocalTensor<T> local = queue.template AllocTensor<T>();
-        uint16_t whole = RoundUp(rows, C0), left = whole - rows, wide = RoundUp(columns, C0) / C0;
+        uint16_t whole = RoundUp(rows, SIDE), left = whole - rows, wide = RoundUp(columns, C0) / C0;
         if (left > 0) {
             Fill(local[rows * C0], InitConstValueParams<T>(wide, left, static_cast<uint16_t>(rows), static_cast<T>(0.0f)));
         }
@@ -129,7 +131,7 @@ private:
         DataCopy(bias, from, Nd2NzParams{1, 1, static_cast<uint16_t>(columns), 0, static_cast<uint16_t>(columns), 1, 1, 0});   // a row with a padded end
         biasQueue.EnQue(bias);
         bias = biasQueue.template DeQue<float>();
-        DataCopy(table, bias, RoundUp(columns, C0));
+        DataCopy(table, bias, RoundUp(columns, SIDE));
         tableQueue.EnQue(table);
         biasQueue.FreeTensor(bias);
         return tableQueue.template DeQue<float>();
@@ -146,16 +148,25 @@ private:
         return leftQueue.template DeQue<T>();
     }
 
-    // b by rows: each fractal is transposed on the way to L0B. b by columns: the bytes are in order already.
-    __aicore__ inline LocalTensor<T> Right(uint32_t depth, uint32_t wide)
+    // b by rows: each fractal is transposed on the way to L0B; for float the 3D load does it. b by columns: the bytes are in order already.
+    __aicore__ inline LocalTensor<T> Right(uint32_t size, uint32_t columns)
     {
+        uint32_t depth = RoundUp(size, C0) / C0, wide = RoundUp(columns, SIDE) / SIDE;
         LocalTensor<T> from = bQueue.template DeQue<T>(), to = rightQueue.template AllocTensor<T>();
         if (t.byColumns) {
             LoadData(to, from, LoadData2DParams(0, depth * wide, 1, 0, 0, false, 0));
-        } else {
+        } else if constexpr (sizeof(T) == 2) {
             for (uint32_t i = 0; i < depth; i++) {
                 LoadData(to[i * wide * FRACTAL], from[i * FRACTAL], LoadData2DParams(0, wide, depth, 0, 0, true, 0));
             }
+        } else {
+            LoadData3DParamsV2<T> params;
+            params.l1H = 1;
+            params.l1W = RoundUp(size, SIDE);
+            params.channelSize = RoundUp(columns, C0);
+            params.kExtension = columns;
+            params.mExtension = size;
+            LoadData(to, from, params);
         }
         bQueue.FreeTensor(from);
         rightQueue.EnQue(to);
@@ -169,9 +180,9 @@ private:
         FixpipeParamsV220 params;
         params.nSize = columns;
         params.mSize = rows;
-        params.srcStride = RoundUp(rows, C0);
+        params.srcStride = RoundUp(rows, SIDE);
         params.dstStride = t.c.row;
-        params.quantPre = IsSameType<T, half>::value ? QuantMode_t::F322F16 : QuantMode_t::F322BF16;
+        params.quantPre = IsSameType<T, float>::value ? QuantMode_t::NoQuant : IsSameType<T, half>::value ? QuantMode_t::F322F16 : QuantMode_t::F322BF16;
         Fixpipe(to, sum, params);
         sumQueue.FreeTensor(sum);
     }
@@ -202,6 +213,15 @@ extern "C" __global__ __aicore__ void product_bf16(GM_ADDR a, GM_ADDR b, GM_ADDR
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
     TPipe pipe;
     KernelProduct<bfloat16_t> op;
+    op.Init(a, b, bias, c, tiling, &pipe);
+    op.Process();
+}
+
+extern "C" __global__ __aicore__ void product_float(GM_ADDR a, GM_ADDR b, GM_ADDR bias, GM_ADDR c, ProductTiling tiling)
+{
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+    TPipe pipe;
+    KernelProduct<float> op;
     op.Init(a, b, bias, c, tiling, &pipe);
     op.Process();
 }
