@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import ml_dtypes
 import numpy as np
 
 from .check_pattern import describe
@@ -71,18 +72,26 @@ def _is_dtype(dtype) -> bool:
 
 def _array(values, dtype=None) -> np.ndarray:
     if not isinstance(values, np.ndarray):
-        for method in ("asnumpy", "detach"):           # MindSpore, torch
-            if hasattr(values, method):
-                values = getattr(values, method)()
-        if type(values).__module__.startswith("torch"):
-            values = (values.float() if str(values.dtype) == "torch.bfloat16" else values).cpu().numpy()
-        values = np.asarray(values)
+        values = _of_tensor(values)
     if dtype is not None and str(getattr(dtype, "__name__", dtype)) == "bfloat16" and values.dtype == np.uint16:
         bits = values.astype(np.uint32) << 16
         return bits.view(np.float32)
     if values.dtype == object or values.dtype.kind in "USOc":
         raise CheckError(f"hp.check compares numbers; it was given an array of {values.dtype}.")
     return values
+
+
+def _of_tensor(values) -> np.ndarray:
+    """Tensors of torch and MindSpore, lists and numbers. The frameworks have no NumPy array of bfloat16: float32 holds each of its values."""
+    module, kind = type(values).__module__, str(getattr(values, "dtype", "")).lower()
+    brief = module.startswith(("torch", "mindspore")) and kind.endswith("bfloat16")
+    if brief:
+        values = values.float()
+    if module.startswith("torch"):
+        values = values.detach().cpu().numpy()
+    elif hasattr(values, "asnumpy"):                   # MindSpore
+        values = values.asnumpy()
+    return np.asarray(values).astype(ml_dtypes.bfloat16) if brief else np.asarray(values)
 
 
 def _check_sizes(actual: np.ndarray, expected: np.ndarray) -> None:

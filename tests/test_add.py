@@ -1,33 +1,37 @@
 """kernels/add: every version of the ladder adds, at every length, and the chapter tells the truth about it."""
 import re
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import helpers as hp
 from helpers.course import changed, load
-from chapters import LARGE, SIZES, cell_of, kernel_cells, poisoned, problems, same_bits, values
+from chapters import DTYPES, LARGE, SIZES, cell_of, kernel_cells, kind, poisoned, problems, same_bits, values
 
 ladder, sim = load("add", "ladder"), load("add", "sim")
 VERSIONS = ladder.VERSIONS
 v0, v1, v2, v3, v4, v5, v6 = VERSIONS
+FINISHED = ladder.FINISHED
 
 
 @pytest.fixture(scope="module")
 def kernel():
     built = {}
 
-    def of(version):
-        if version.name not in built:
-            built[version.name] = ladder.compile(version)
-        return built[version.name]
+    def of(version, dtype=np.float16):
+        key = version.name, np.dtype(dtype)
+        if key not in built:
+            built[key] = ladder.compile(version, dtype)
+        return built[key]
     return of
 
 
 def oracle(x, y):
-    """Computed in float64 and rounded once, as the vector unit does."""
+    """Computed in float64 and rounded once, as the vector unit does; bfloat16 is added in float32."""
+    wide = np.float32 if x.dtype == ml_dtypes.bfloat16 else np.float64
     with np.errstate(all="ignore"):
-        return (x.astype(np.float64) + y.astype(np.float64)).astype(np.float16)
+        return (x.astype(wide) + y.astype(wide)).astype(x.dtype)
 
 
 def assert_sum(z, x, y):
@@ -38,12 +42,12 @@ def assert_sum(z, x, y):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("version", VERSIONS, ids=lambda v: v.name)
-def test_every_length_is_added(kernel, version, seed):
+@pytest.mark.parametrize("version, dtype", [*((v, np.float16) for v in VERSIONS), *((FINISHED, t) for t in DTYPES)], ids=kind)
+def test_every_length_is_added(kernel, version, dtype, seed):
     for size in [*SIZES, LARGE]:
-        x, y, z = values(size, np.float16, seed), values(size, np.float16, seed + 100), poisoned(size, np.float16)
+        x, y, z = values(size, dtype, seed), values(size, dtype, seed + 100), poisoned(size, dtype)
         before = x.copy(), y.copy()
-        run = ladder.launch(version, x, y, z, kernel=kernel(version))
+        run = ladder.launch(version, x, y, z, kernel=kernel(version, dtype))
         assert_sum(z, *before)
         assert same_bits(x, before[0]) and same_bits(y, before[1]), "an input has changed"
         assert [f for f in problems(run) if f.code != "NUMERIC"] == [], f"{size} elements"

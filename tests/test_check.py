@@ -237,3 +237,12 @@ def test_pages_read_as_text():
 def test_a_tile_is_a_number_of_elements(tile):
     with pytest.raises(TypeError, match="elements of a tile"):
         hp.check(np.zeros(4), np.ones(4), tile=tile)
+
+
+def test_bfloat16_tensors_of_torch_are_judged_as_bfloat16():
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'ascend-c-workbook[torch]'")
+    x = torch.linspace(1, 2, 40).reshape(5, 8).t().bfloat16().requires_grad_()
+    exact = x.detach().double().numpy()
+    assert hp.check(x, exact * 1.003).rel == pytest.approx(0.003, rel=0.01)
+    with pytest.raises(hp.CheckError, match=r"allowed: 0.008 relative \(bfloat16\)"):
+        hp.check(x, exact * 1.02)

@@ -13,12 +13,12 @@ one_buffer, two_buffers, finished = ladder.VERSIONS
 @pytest.fixture(scope="module")
 def kernels():
     return {(v.name, dtype): ladder.compile(v, dtype) for v, dtypes in
-            ((one_buffer, ["float32"]), (two_buffers, ["float32"]), (finished, ["float32", "float16"])) for dtype in dtypes}
+            ((one_buffer, ["float32"]), (two_buffers, ["float32"]), (finished, ["float32", "float16", "bfloat16"])) for dtype in dtypes}
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("blocks", [1, 3, 48])
-@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 def test_every_length_arrives(kernels, dtype, blocks, seed):
     for size in [*SIZES, LARGE]:
         x, y = values(size, dtype, seed), poisoned(size, dtype)

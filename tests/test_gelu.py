@@ -3,11 +3,10 @@ import numpy as np
 import pytest
 
 from helpers.course import load
-from chapters import LARGE, assert_comment, assert_one_input, assert_rows, poisoned, same_bits, values
+from chapters import DTYPES, LARGE, TYPES, assert_comment, assert_one_input, assert_rows, poisoned, same_bits, values
 
 ladder = load("gelu", "ladder")
 (gelu,) = ladder.VERSIONS
-TYPES = pytest.mark.parametrize("dtype", [np.float16, np.float32], ids=["half", "float"])
 
 
 def gelu64(x):
@@ -18,7 +17,7 @@ def gelu64(x):
 
 @pytest.fixture(scope="module")
 def kernels():
-    return {dtype: ladder.compile(gelu, dtype) for dtype in (np.float16, np.float32)}
+    return {dtype: ladder.compile(gelu, dtype) for dtype in DTYPES}
 
 
 @TYPES

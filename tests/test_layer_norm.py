@@ -3,21 +3,20 @@ import numpy as np
 import pytest
 
 from helpers.course import load
-from chapters import SIZES, assert_comment, assert_rows, poisoned, problems, same_bits
+from chapters import DTYPES, SIZES, TYPES, assert_comment, assert_rows, poisoned, problems, same_bits
 
 ladder = load("layer_norm", "ladder")
 (layer_norm,), LONG = ladder.VERSIONS, ladder.LONG
-TYPES = pytest.mark.parametrize("dtype", [np.float16, np.float32], ids=["half", "float"])
 
 
 @pytest.fixture(scope="module")
 def kernels():
-    return {dtype: ladder.compile(layer_norm, dtype) for dtype in (np.float16, np.float32)}
+    return {dtype: ladder.compile(layer_norm, dtype) for dtype in DTYPES}
 
 
 @pytest.fixture(scope="module")
 def long_kernels():
-    return {dtype: ladder.compile(LONG, dtype) for dtype in (np.float16, np.float32)}
+    return {dtype: ladder.compile(LONG, dtype) for dtype in DTYPES}
 
 
 def oracle(x, gamma, beta, eps=1e-5):

@@ -1,14 +1,15 @@
 """kernels/rope: halves or neighbours turned by the angle of their position."""
+import ml_dtypes
 import numpy as np
 import pytest
 
 import helpers as hp
 from helpers.course import changed, load
-from chapters import assert_comment, assert_rows, cell_of, poisoned, problems, same_bits
+from chapters import assert_comment, assert_rows, cell_of, kind, poisoned, problems, same_bits
 
 ladder = load("rope", "ladder")
 v1, v2, v3 = ladder.VERSIONS
-KINDS = [(v1, np.float16), (v1, np.float32), (v2, np.float16), (v2, np.float32), (v3, np.float16)]
+KINDS = [(v1, np.float16), (v1, ml_dtypes.bfloat16), (v1, np.float32), (v2, np.float16), (v2, np.float32), (v3, np.float16)]
 SHAPES = [(1, 1, 2), (2, 1, 2), (3, 2, 6), (7, 1, 128), (5, 3, 64), (3, 32, 128), (31, 2, 130), (50, 4, 16), (3, 1, 1000)]
 
 
@@ -32,7 +33,7 @@ def oracle(version, x, cos, sin):
     return y
 
 
-@pytest.mark.parametrize("version, dtype", KINDS, ids=lambda v: getattr(v, "name", None) or v.__name__)
+@pytest.mark.parametrize("version, dtype", KINDS, ids=kind)
 def test_any_shape(kernel, version, dtype):
     for seed, shape in enumerate(SHAPES):
         x = np.random.default_rng(seed).standard_normal(shape).astype(dtype)

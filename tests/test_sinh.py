@@ -3,11 +3,10 @@ import numpy as np
 import pytest
 
 from helpers.course import load
-from chapters import LARGE, assert_comment, assert_one_input, assert_rows, cell_of, poisoned, same_bits, values
+from chapters import DTYPES, LARGE, TYPES, assert_comment, assert_one_input, assert_rows, cell_of, poisoned, same_bits, values
 
 ladder = load("sinh", "ladder")
 all_half, sinh = ladder.VERSIONS
-TYPES = pytest.mark.parametrize("dtype", [np.float16, np.float32], ids=["half", "float"])
 
 
 def sinh64(x):
@@ -16,7 +15,7 @@ def sinh64(x):
 
 @pytest.fixture(scope="module")
 def kernels():
-    return {dtype: ladder.compile(sinh, dtype) for dtype in (np.float16, np.float32)}
+    return {dtype: ladder.compile(sinh, dtype) for dtype in DTYPES}
 
 
 @TYPES

@@ -4,7 +4,7 @@ import pytest
 
 import helpers as hp
 from helpers.course import changed, load
-from chapters import SIZES, assert_comment, assert_rows, cell_of, kernel_cells, poisoned, rows_of_values, same_bits, serious
+from chapters import DTYPES, SIZES, TYPES, assert_comment, assert_rows, cell_of, kernel_cells, kind, poisoned, rows_of_values, same_bits, serious
 
 ladder = load("softmax", "ladder")
 v1, v2, v3 = ladder.VERSIONS
@@ -36,8 +36,7 @@ def oracle_masked(x, mask):
     return np.where((mask != 0).all(axis=-1, keepdims=True), 0.0, oracle(np.where((mask != 0).all(axis=-1, keepdims=True), 0.0, hidden)))
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32], ids=["half", "float"])
-@pytest.mark.parametrize("version", [v1, v2, v3, LONG], ids=lambda v: v.name)
+@pytest.mark.parametrize("version, dtype", [(v, t) for v in (v1, v2, v3, LONG) for t in DTYPES if t in (np.float16, np.float32) or v in (v2, LONG)], ids=kind)
 def test_any_shape(kernel, version, dtype):
     for seed, (rows, length) in enumerate([(r, n) for r in (1, 2, 3) for n in [*SIZES, 5, 9]] + [(101, 33), (70, 64), (49, 1003)]):
         x = rows_of_values(rows, length, dtype, seed % 2 + 10 * length)
@@ -77,7 +76,7 @@ def test_late_copies_change_nothing(kernel, version):
     assert same_bits(*found)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32], ids=["half", "float"])
+@TYPES
 def test_masks(kernel, dtype):
     rng = np.random.default_rng(2)
     for rows, length in [(1, 1), (2, 5), (3, 7), (3, 9), (5, 64), (3, 1003), (60, 200)]:
@@ -100,7 +99,7 @@ def test_causal_mask(kernel):
     assert y[0, 0] == 1
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32], ids=["half", "float"])
+@TYPES
 def test_rows_longer_than_ub(kernel, dtype):
     x = (np.random.default_rng(4).standard_normal((3, 40_000)) * 3).astype(dtype)
     x[1] = np.linspace(-20, 20, 40_000)                            # the maximum grows with every tile

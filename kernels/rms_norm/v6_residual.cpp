@@ -120,7 +120,7 @@ private:
         residualQueue.EnQue(residualLocal);
     }
 
-    // The sum is rounded to T, exactly as a separate Add would do. The vector unit has none of bfloat16: it takes the way through float.
+    // The vector unit has no sum of bfloat16: it takes the way through float.
     __aicore__ inline void AddRows(const LocalTensor<T>& sum, const LocalTensor<T>& x, const LocalTensor<T>& residual, uint32_t count)
     {
         if constexpr (Std::is_same<T, bfloat16_t>::value) {
@@ -156,7 +156,7 @@ private:
     {
         LocalTensor<T> xLocal = inQueue.template DeQue<T>(), residualLocal = residualQueue.template DeQue<T>();
         LocalTensor<T> yLocal = outQueue.template AllocTensor<T>(), sumLocal = sumQueue.template AllocTensor<T>();
-        AddRows(sumLocal, xLocal, residualLocal, count * pitch);
+        AddRows(sumLocal, xLocal, residualLocal, count * pitch);   // rounded to T, exactly as a separate Add would do
         inQueue.FreeTensor(xLocal);
         residualQueue.FreeTensor(residualLocal);
         LocalTensor<float> square = squareBuf.Get<float>(), mean = meanBuf.Get<float>(), one = oneBuf.Get<float>(), scale = scaleBuf.Get<float>();
