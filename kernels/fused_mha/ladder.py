@@ -79,7 +79,7 @@ def workspace_bytes(t, blocks: int, itemsize: int = 2) -> int:
 
 
 def compile(version: Version = FUSED, dtype=np.float16, **options) -> hp.Kernel:
-    return hp.compile(version.path, name=f"{version.path.stem}_{element(dtype, float16='half', bfloat16='bf16', float32='float')}", **options)
+    return hp.compile(version.path, name=f"{version.path.stem}_{element(dtype)}", **options)
 
 
 def agree(x, weights, biases, y, mask=None) -> None:
