@@ -15,7 +15,7 @@ struct AddTiling {
 
 template <typename T>
 class KernelAdd {
-    static constexpr bool VIA_FLOAT = Std::is_same<T, bfloat16_t>::value;
+    static constexpr bool VIA_FLOAT = std::is_same_v<T, bfloat16_t>;
 
 public:
     __aicore__ inline KernelAdd() {}

@@ -123,7 +123,7 @@ private:
     // The vector unit has no sum of bfloat16: it takes the way through float.
     __aicore__ inline void AddRows(const LocalTensor<T>& sum, const LocalTensor<T>& x, const LocalTensor<T>& residual, uint32_t count)
     {
-        if constexpr (Std::is_same<T, bfloat16_t>::value) {
+        if constexpr (std::is_same_v<T, bfloat16_t>) {
             LocalTensor<float> a = wideBuf.Get<float>(), b = squareBuf.Get<float>();
             Cast(a, x, RoundMode::CAST_NONE, count);
             Cast(b, residual, RoundMode::CAST_NONE, count);
