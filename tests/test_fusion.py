@@ -70,6 +70,47 @@ def test_gradients_of_inputs_and_weights_stay_the_same():
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
 
+class Gated(nn.Cell):
+    """SiLU and product, without the layers around them."""
+
+    def __init__(self):
+        super().__init__()
+        self.silu, self.mul = ms.nn.SiLU(), ms.ops.Mul()
+
+    def construct(self, gate, up):
+        s = self.silu(gate)
+        return self.mul(s, up)
+
+
+# network, inputs, launches: of a second norm, whose tensors do fit
+UNFIT = {"a residual for all rows": (unfused.TwoNorms, [some(2, 5, 64), some(1, 5, 64, seed=1)], 1),
+         "rows that meet one of x": (unfused.TwoNorms, [some(1, 5, 64), some(3, 5, 64, seed=1)], 1),
+         "a residual of another type": (unfused.TwoNorms, [some(5, 64), some(5, 64, seed=1).astype(ms.float16)], 1),
+         "a row longer than UB": (lambda: unfused.TwoNorms(40_000), [some(1, 40_000), some(1, 40_000, seed=1)], 0),
+         "one factor a row": (Gated, [some(8, 64), some(8, 1, seed=1)], 0),
+         "heads without a batch": (unfused.Attention, [t[0] for t in QKV], 0),
+         "values of another width": (unfused.Attention, [*QKV[:2], some(1, 4, 33, 32)], 0)}
+
+
+@pytest.mark.parametrize("case", UNFIT)
+def test_tensors_that_no_kernel_takes(case):
+    """A pattern fires before anybody knows the shapes. Where they do not fit the kernel, the network does what it did before."""
+    make, inputs, launches = UNFIT[case]
+    net = make()
+    mine, report = fusion.fuse(net)
+    assert report.fused and report.left == []
+    for mode in (ms.PYNATIVE_MODE, ms.GRAPH_MODE):
+        ms.set_context(mode=mode)
+        before = launcher.totals()[0]
+        found = mine(*inputs)
+        assert launcher.totals()[0] - before == launches
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+        np.testing.assert_allclose(found.asnumpy(), net(*inputs).asnumpy(), rtol=2e-5, atol=2e-5)
+        assert found.dtype == net(*inputs).dtype
+    a, b = (ms.grad(lambda x: (one(x, *inputs[1:]) ** 3).sum())(inputs[0]).asnumpy() for one in (net, mine))
+    np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-4 * np.abs(a).max())
+
+
 def test_a_second_consumer_blocks_the_pattern():
     net = unfused.AttentionWithProbabilities()
     same, report = fusion.fuse(net)

@@ -15,6 +15,7 @@
 #include "launcher_plan.h"
 #include "launcher_process.h"
 #include "launcher_words.h"
+#include "launcher_written.h"
 #include "runner.h"
 
 namespace workbook {
@@ -118,41 +119,86 @@ bool begun(int fd) {
     return pread(fd, &magic, sizeof magic, 0) == sizeof magic && magic != 0;
 }
 
-int run(const Plan& plan, const workbook_tensor* tensors, std::string& why) {
+// The memory of a launch: every tensor in pages of its own, with a pattern behind it.
+struct Arrays {
+    std::string lines;                     // how the runner finds them
+    std::vector<uint64_t> places, sizes;
     uint64_t total = 0;
-    std::string lines;
-    std::vector<uint64_t> places;
+};
+
+Arrays arrange(const Plan& plan) {
+    Arrays a;
     for (size_t i = 0; i < plan.tensors.size(); ++i) {
         const PlanTensor& t = plan.tensors[i];
         uint64_t size = pages(t.bytes + kSlack);
         auto access = t.output ? twin::Access::ReadWrite : twin::Access::ReadOnly;
         std::string number = std::to_string(i);
-        lines += "map " + std::to_string(-2 - int(i)) + " 2 " + std::to_string(total) + " " + std::to_string(size) + " " + std::to_string(int(access)) + " 0\n";
-        lines += "watch " + number + " " + std::to_string(t.bytes) + " " + std::to_string(size - t.bytes) + "\n";
-        lines += "gm " + std::to_string(t.arg) + " " + number + " 0 " + std::to_string(t.bytes) + " " + std::to_string(t.dtype) + " 0 " + t.name + "\n";
-        places.push_back(total);
-        total += size;
+        a.lines += "map " + std::to_string(-2 - int(i)) + " 2 " + std::to_string(a.total) + " " + std::to_string(size) + " " + std::to_string(int(access)) + " 0\n";
+        a.lines += "watch " + number + " " + std::to_string(t.bytes) + " " + std::to_string(size - t.bytes) + "\n";
+        a.lines += "gm " + std::to_string(t.arg) + " " + number + " 0 " + std::to_string(t.bytes) + " " + std::to_string(t.dtype) + " 0 " + t.name + "\n";
+        a.places.push_back(a.total);
+        a.sizes.push_back(size);
+        a.total += size;
     }
-    Memory result("kernel-result", twin::kHeaderBytes), output("kernel-output", 0), arrays("kernel-arrays", total);
-    uint8_t* base = arrays.map();
-    if (result.fd() < 0 || output.fd() < 0 || !base) {
-        why = "The system has no room for the tensors of " + plan.kernel + " (" + std::to_string(total) + " B).";
+    return a;
+}
+
+int once(const Plan& plan, const Arrays& a, int arrays, double& time_us, std::string& why) {
+    Memory result("kernel-result", twin::kHeaderBytes), output("kernel-output", 0);
+    if (result.fd() < 0 || output.fd() < 0) {
+        why = "The system has no room for the result of " + plan.kernel + ".";
         return WORKBOOK_NOT_STARTED;
+    }
+    Answer answer = converse(plan.runner, a.lines + plan.request, {result.fd(), output.fd(), arrays}, plan.timeout, begun);
+    why = explain(plan, answer, result.fd(), time_us);
+    return why.empty() ? WORKBOOK_DONE : answer.how == Answer::NotStarted ? WORKBOOK_NOT_STARTED : WORKBOOK_FAILED;
+}
+
+int run(const Plan& plan, const workbook_tensor* tensors, std::string& why) {
+    Arrays a = arrange(plan);
+    Memory arrays("kernel-arrays", a.total);
+    uint8_t* base = arrays.map();
+    if (!base) {
+        why = "The system has no room for the tensors of " + plan.kernel + " (" + std::to_string(a.total) + " B).";
+        return WORKBOOK_NOT_STARTED;
+    }
+    auto fill = [&](int launch) {
+        for (size_t i = 0; i < plan.tensors.size(); ++i) {
+            const PlanTensor& t = plan.tensors[i];
+            if (t.output) memset(base + a.places[i], t.zero ? 0 : pattern(tensors[i].dtype, launch), t.bytes);
+        }
+    };
+    for (size_t i = 0; i < plan.tensors.size(); ++i) {
+        const PlanTensor& t = plan.tensors[i];
+        if (!t.output) memcpy(base + a.places[i], tensors[i].data, t.bytes);
+        memset(base + a.places[i] + t.bytes, kPattern, a.sizes[i] - t.bytes);
+    }
+    fill(0);
+    double time_us = 0, again_us = 0;
+    if (int status = once(plan, a, arrays.fd(), time_us, why)) return status;
+    std::vector<std::vector<uint8_t>> first(plan.tensors.size());      // of outputs that have to be looked at twice
+    bool complete = true;
+    for (size_t i = 0; i < plan.tensors.size(); ++i) {
+        const PlanTensor& t = plan.tensors[i];
+        if (t.output && !t.zero && looks_unwritten(base + a.places[i], t.bytes, item_bytes(tensors[i].dtype), pattern(tensors[i].dtype, 0))) complete = false;
+    }
+    if (!complete) {
+        for (size_t i = 0; i < plan.tensors.size(); ++i) if (plan.tensors[i].output) first[i].assign(base + a.places[i], base + a.places[i] + plan.tensors[i].bytes);
+        fill(1);
+        if (int status = once(plan, a, arrays.fd(), again_us, why)) return status;
+        for (size_t i = 0; i < plan.tensors.size() && why.empty(); ++i) {
+            const PlanTensor& t = plan.tensors[i];
+            if (t.output && !t.zero) why = gap(t, tensors[i], item_bytes(tensors[i].dtype), first[i].data(), base + a.places[i]);
+        }
+        if (!why.empty()) {
+            why = plan.kernel + ": 1 error.\nHOST_ARGUMENT\n  " + why + "\n  Fix: Compare the output's shape and type with what the kernel writes, and the last tile. "
+                  "An output that the kernel adds to, or fills only in part, starts as zeros where the operator says so (zeroed=…).";
+            return WORKBOOK_FAILED;
+        }
     }
     for (size_t i = 0; i < plan.tensors.size(); ++i) {
         const PlanTensor& t = plan.tensors[i];
-        uint8_t* at = base + places[i];
-        uint64_t size = pages(t.bytes + kSlack);
-        if (!t.output) memcpy(at, tensors[i].data, t.bytes);
-        else if (!t.zero) memset(at, 0xFF, t.bytes);       // NaN: what a kernel forgets to write is seen
-        memset(at + t.bytes, kPattern, size - t.bytes);
-    }
-    Answer answer = converse(plan.runner, lines + plan.request, {result.fd(), output.fd(), arrays.fd()}, plan.timeout, begun);
-    double time_us = 0;
-    why = explain(plan, answer, result.fd(), time_us);
-    if (!why.empty()) return answer.how == Answer::NotStarted ? WORKBOOK_NOT_STARTED : WORKBOOK_FAILED;
-    for (size_t i = 0; i < plan.tensors.size(); ++i) {
-        if (plan.tensors[i].output) memcpy(tensors[i].data, base + places[i], plan.tensors[i].bytes);
+        if (t.output) memcpy(tensors[i].data, complete ? base + a.places[i] : first[i].data(), t.bytes);
     }
     std::lock_guard<std::mutex> hold(note);
     ++launches;
@@ -181,6 +227,9 @@ int workbook_launch(const char* folder, int inputs, int outputs, const workbook_
         why = std::string("No kernel holds elements of ") + tensors[i].dtype + ".";
         status = WORKBOOK_MISMATCH;
     }
+    uint64_t wanted = 0;
+    for (int i = inputs; i < inputs + outputs && !status; ++i) wanted += bytes_of(tensors[i]);
+    if (!status && outputs > 0 && wanted == 0) return status;          // nothing to compute
     std::shared_ptr<const Plan> plan;
     if (!status) status = find_plan(folder, key_of(inputs, outputs, tensors), plan, why);
     if (!status) status = check(*plan, tensors, inputs, outputs, why);

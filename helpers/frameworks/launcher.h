@@ -33,7 +33,7 @@ enum workbook_status {
     WORKBOOK_DONE = 0,
     WORKBOOK_NO_PLAN = 1,        // nobody has planned these types and shapes
     WORKBOOK_MISMATCH = 2,       // the plan wants another number of tensors, or other sizes
-    WORKBOOK_FAILED = 3,         // the kernel was stopped: findings, crash, time, memory
+    WORKBOOK_FAILED = 3,         // the kernel was stopped: findings, crash, time, memory; or it left out a part of an output
     WORKBOOK_NOT_STARTED = 4,    // the system gave no process or no memory
 };
 

@@ -26,7 +26,7 @@ from .ops import Op, Plan
 
 HERE = Path(__file__).parent
 HEADER = HERE / "launcher.h"
-SOURCES = ("launcher.cpp", "launcher_plan.cpp", "launcher_process.cpp", "launcher_words.cpp")
+SOURCES = ("launcher.cpp", "launcher_plan.cpp", "launcher_process.cpp", "launcher_words.cpp", "launcher_written.cpp")
 LIBRARY = "libworkbook_launcher.so"
 FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra")
 TIMEOUT, MEMORY_MB = 30.0, 4096

@@ -19,10 +19,10 @@ import numpy as np
 
 from ..build.cache import Cache, key
 from ..build.compiler import find
-from ..errors import Finding, KernelError, SetupError, listed
+from ..errors import Finding, KernelError, SetupError, counted, listed
 from ..kernel import Kernel
 from . import launcher, ops as catalogue
-from .ops import Op, Plan
+from .ops import Plan
 
 
 def _guard() -> None:
@@ -42,9 +42,8 @@ except ModuleNotFoundError:
 # between threads takes longer than a small operator.
 ms.set_context(pynative_synchronize=True)
 
-_NAMES = {ms.float32: "float32", ms.float16: "float16", ms.bfloat16: "bfloat16", ms.float64: "float64", ms.int32: "int32", ms.int64: "int64",
-          ms.int16: "int16", ms.int8: "int8", ms.uint8: "uint8", ms.bool_: "bool"}
-TYPES = {name: dtype for dtype, name in _NAMES.items()}
+from . import mindspore_infer as infer      # noqa: E402, as it needs MindSpore too
+
 _one_at_a_time = threading.RLock()
 FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra")
 _TEXT = """\
@@ -86,7 +85,7 @@ class Custom(ms.ops.Custom):
 
 
 def custom(kernel, infer_shape: Callable, infer_dtype: Callable, bprop: Callable | None = None, *, name: str = "", blocks: int | Callable = 1,
-           tiling: Callable | None = None, target: str = "auto"):
+           tiling: Callable | None = None, zeroed: tuple[int, ...] = (), target: str = "auto"):
     """An ops.Custom that launches a kernel.
 
     kernel: a Kernel, or {dtype name: Kernel}, of which the type of the first input chooses. Its pointers are the inputs,
@@ -96,12 +95,16 @@ def custom(kernel, infer_shape: Callable, infer_dtype: Callable, bprop: Callable
     bprop: bprop(*inputs, out, dout) -> gradients of the inputs. Without it nothing can be trained through the operator.
     blocks, tiling: of the launch; functions of the inputs' shapes (blocks may be a number). tiling returns one value
         (a tiling struct, a number, hp.workspace) or a tuple of them.
+    zeroed: the numbers of outputs that start as zeros, for a kernel that adds to them or fills only a part. Of all others
+        the launch on the CPU checks that every byte was written.
     target: "CPU", "Ascend", or "auto": the device that MindSpore uses.
     """
     kernels = {"": kernel} if isinstance(kernel, Kernel) else {str(k): v for k, v in dict(kernel).items()}
     first = next(iter(kernels.values()))
-    inputs, outputs = _parameters(infer_shape), _count(infer_shape)
+    inputs, outputs = infer.inputs(infer_shape), infer.outputs(infer_shape)
     name = _identifier(name or first.name)
+    if any(not isinstance(z, int) or not 0 <= z < outputs for z in zeroed):
+        raise ValueError(f"zeroed={zeroed!r} holds numbers of outputs: {name} has {counted(outputs, 'output')}, counted from 0.")
     _check_parameters(first, inputs + outputs, tiling)
     if _target(target) == "Ascend":
         from .mindspore_ascend import function
@@ -117,11 +120,11 @@ def custom(kernel, infer_shape: Callable, infer_dtype: Callable, bprop: Callable
         arrays = tuple(launcher.placeholder(*t) for t in tensors)
         more = () if tiling is None else tiling(*shapes)
         more = more if type(more) is tuple else (more,)
-        return Plan(chosen, blocks(*shapes) if callable(blocks) else blocks, (*arrays, *more), arrays)
+        return Plan(chosen, blocks(*shapes) if callable(blocks) else blocks, (*arrays, *more), arrays, tuple(inputs + z for z in zeroed))
 
     # MindSpore remembers the result of infer_shape by the path of the library: another function, another path.
-    identity = "\0".join([*(str(k.built.path) for k in kernels.values()), *map(_code, (tiling, blocks, infer_shape, infer_dtype))])
-    return Custom(library(name, inputs, outputs, identity, planner), _whole_shapes(infer_shape), infer_dtype, "aot", bprop)
+    identity = "\0".join([*(str(k.built.path) for k in kernels.values()), *map(_code, (tiling, blocks, infer_shape, infer_dtype)), repr(tuple(zeroed))])
+    return Custom(library(name, inputs, outputs, identity, planner), infer.checked(infer_shape), infer_dtype, "aot", bprop)
 
 
 def op(name: str, *, target: str = "auto", gradient: bool = True, **attrs):
@@ -131,7 +134,7 @@ def op(name: str, *, target: str = "auto", gradient: bool = True, **attrs):
     values = {**found.attrs, **attrs}
     if set(attrs) - set(found.attrs):
         raise TypeError(f"{name} has no attribute {sorted(set(attrs) - set(found.attrs))[0]}; it has {', '.join(found.attrs) or 'none'}.")
-    shape, dtype = _infer_functions(found)
+    shape, dtype = infer.functions(found)
     bprop = mindspore_gradients.of(found, values, lambda other, **a: op(other, target=target, gradient=False, **a)) if gradient else None
     if _target(target) == "Ascend":
         from .mindspore_ascend import function
@@ -205,65 +208,10 @@ def _more(f: Finding, text: str) -> Finding:
 
 
 # ---- small things
-def _whole_shapes(infer_shape):
-    """infer_shape with a look at what it returns: MindSpore takes 5.0 for a size and stumbles over it much later."""
-    def shape(*shapes):
-        out = infer_shape(*shapes)
-        for one in out if isinstance(out, tuple) else (out,):
-            if not isinstance(one, (list, tuple)):
-                raise TypeError(f"infer_shape returns a list of sizes for an output, or a tuple of such lists; it returned {one!r}.")
-            for size in one:
-                if not isinstance(size, (int, np.integer)):
-                    raise TypeError(f"infer_shape returned {list(one)}: {size!r} is a {type(size).__name__}, and sizes are whole numbers. Divide with //.")
-        return out
-    return shape
-
-
-def _infer_functions(found: Op):
-    """infer_shape and infer_dtype of an operator of the catalogue, with as many parameters as it has inputs."""
-    def shape(*shapes):
-        for name, one in zip(found.inputs, shapes):
-            if not isinstance(one, (list, tuple)):
-                raise TypeError(f"{name} of {found.name} is no tensor, it has no shape. Make one: mindspore.Tensor(…)")
-        out = [list(s) for s in found.shapes(*(tuple(s) for s in shapes))]
-        return out[0] if len(out) == 1 else tuple(out)
-
-    def dtype(*types):
-        types = [t.element_type() if hasattr(t, "element_type") else t for t in types]      # a type, or that of a tensor
-        for name, type_ in zip(found.inputs, types):
-            if type_ not in _NAMES:
-                raise TypeError(f"{name} of {found.name} is no tensor of numbers (its type is {type_}). Make one: mindspore.Tensor(…)")
-        names = [_NAMES[t] for t in types]
-        found.check_dtypes(*names)
-        out = [TYPES[n] for n in found.out_dtypes(*names)]
-        return out[0] if len(out) == 1 else tuple(out)
-    return shape, dtype
-
-
 def _target(target: str) -> str:
     if target not in ("auto", "CPU", "Ascend"):
         raise ValueError(f'target={target!r} is not one of "auto", "CPU", "Ascend".')
     return ("Ascend" if ms.get_context("device_target") == "Ascend" else "CPU") if target == "auto" else target
-
-
-def _parameters(function) -> int:
-    from inspect import Parameter, signature
-    found = signature(function).parameters.values()
-    if any(p.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD) for p in found):
-        raise TypeError("infer_shape names its inputs one by one, for example lambda x, gamma: x. Their number is the operator's number of inputs.")
-    return len(found)
-
-
-def _count(infer_shape) -> int:
-    """Outputs of an operator: what infer_shape returns for stand-ins of shapes."""
-    out = infer_shape(*(_AnyShape() for _ in range(_parameters(infer_shape))))
-    return len(out) if isinstance(out, tuple) else 1
-
-
-class _AnyShape(list):
-    """A shape of which nothing is known but that it has enough dimensions."""
-    def __init__(self):
-        super().__init__([8] * 8)
 
 
 def _check_parameters(kernel: Kernel, tensors: int, tiling) -> None:

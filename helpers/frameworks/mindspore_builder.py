@@ -41,7 +41,8 @@ public:
 
 private:
     static const char* name_of(ms::TypeId type) {{
-        return type == ms::TypeId::kNumberTypeFloat32 ? "float32" : type == ms::TypeId::kNumberTypeFloat16 ? "float16" : "unknown";
+        return type == ms::TypeId::kNumberTypeFloat32 ? "float32" : type == ms::TypeId::kNumberTypeFloat16 ? "float16"
+             : type == ms::TypeId::kNumberTypeBFloat16 ? "bfloat16" : "unknown";
     }}
 }};
 

@@ -2,6 +2,7 @@
 
 A bprop takes the inputs, the output and the gradient of the output, and returns the gradients of the inputs. The same
 function serves PyNative and graph mode: it is parsed, so it is written in the part of Python that MindSpore compiles.
+Formulas compute in float32 and round once. On the CPU MindSpore can do little more with bfloat16 than cast it, add and multiply.
 """
 from __future__ import annotations
 
@@ -12,9 +13,8 @@ from .ops import Op
 
 
 def of(op: Op, attrs: dict, make):
-    """The bprop of an operator, or None. make("rms_norm_grad", eps=…) gives another operator of kernels/."""
-    builder = _BUILDERS.get(op.name)
-    return builder(make, **attrs) if builder else None
+    """The bprop of an operator. make("rms_norm_grad", eps=…) gives another operator of kernels/."""
+    return _BUILDERS[op.name](make, **attrs)
 
 
 def _rms_norm(make, eps):
@@ -121,6 +121,59 @@ def _copy(make):
     return bprop
 
 
-_BUILDERS = {"rms_norm": _rms_norm, "add_rms_norm": _add_rms_norm, "layer_norm": _layer_norm, "softmax": _softmax,
+def _matmul(make):
+    """Two products of float32, by the same kernel."""
+    product = make("matmul")
+
+    def bprop(a, b, out, dout):
+        if 0 in a.shape:
+            return ops.zeros_like(a), ops.zeros_like(b)    # MindSpore's products over no elements give what lay in memory
+        dy, left, right = dout.astype(ms.float32), a.astype(ms.float32), b.astype(ms.float32)
+        da = product(dy, right.swapaxes(0, 1))
+        db = product(left.reshape((-1, a.shape[-1])).swapaxes(0, 1), dy.reshape((-1, b.shape[1])))
+        return da.astype(a.dtype), db.astype(b.dtype)
+    return bprop
+
+
+def _attention(make, causal, scale):
+    """From the probabilities, which are computed again. Heads of q that share one of k stand below each other, so they add up."""
+    def bprop(q, k, v, out, dout):
+        if 0 in q.shape:
+            return ops.zeros_like(q), ops.zeros_like(k), ops.zeros_like(v)
+        batch, kv_heads, keys, dim = k.shape
+        queries, factor = q.shape[2], scale if scale else dim ** -0.5
+        rows = q.shape[1] // kv_heads * queries
+        query = q.astype(ms.float32).reshape((batch, kv_heads, rows, dim))
+        dy = dout.astype(ms.float32).reshape((batch, kv_heads, rows, dim))
+        key, value = k.astype(ms.float32), v.astype(ms.float32)
+        scores = ops.matmul(query, key.swapaxes(-1, -2)) * factor
+        if causal:
+            hidden = ops.arange(keys) > (ops.arange(rows) % queries).reshape((-1, 1)) + (keys - queries)
+            p = ops.softmax(ops.masked_fill(scores, hidden, -3e38), -1)
+            p = ops.masked_fill(p, hidden, 0.0)            # a row that sees no key gives zeros
+        else:
+            p = ops.softmax(scores, -1)
+        slope = ops.matmul(dy, value.swapaxes(-1, -2))
+        slope = p * (slope - (slope * p).sum(-1, keepdims=True)) * factor
+        dq, dk = ops.matmul(slope, key).reshape(q.shape), ops.matmul(slope.swapaxes(-1, -2), query)
+        return dq.astype(q.dtype), dk.astype(k.dtype), ops.matmul(p.swapaxes(-1, -2), dy).astype(v.dtype)
+    return bprop
+
+
+def _fused_mha(make, heads, causal):
+    def bprop(x, wq, wk, wv, wo, out, dout):
+        raise NotImplementedError("fused_mha has no gradient, it is made for inference. Train through matmul for the projections and attention "
+                                  "between them: both have one.")
+    return bprop
+
+
+def _rms_norm_grad(make, eps):
+    def bprop(dy, x, gamma, out, dout):
+        raise NotImplementedError("rms_norm_grad is a gradient and has none itself. For second derivatives write the norm with MindSpore's "
+                                  "own operators.")
+    return bprop
+
+
+_BUILDERS = {"rms_norm": _rms_norm, "rms_norm_grad": _rms_norm_grad, "add_rms_norm": _add_rms_norm, "layer_norm": _layer_norm, "softmax": _softmax,
              "masked_softmax": _masked_softmax, "rope": _rope, "swiglu": _swiglu, "silu": _silu, "gelu": _gelu, "sinh": _sinh,
-             "add": _add, "mul": _mul, "copy": _copy}
+             "add": _add, "mul": _mul, "copy": _copy, "matmul": _matmul, "attention": _attention, "fused_mha": _fused_mha}

@@ -196,16 +196,19 @@ def _attention(q, k, v, causal, scale):
 
 
 def _attention_shapes(q, k, v) -> Shapes:
-    fits = len(q) == len(k) == 4 and tuple(k) == tuple(v) and q[0] == k[0] and q[3] == k[3] and k[2] > 0 and k[1] > 0 and q[1] % k[1] == 0
-    if not fits:
-        raise ValueError("attention: q is batch, heads, queries, dim; k and v are batch, kv heads, keys, dim, and heads is a multiple of kv heads; "
-                         f"here {tuple(q)}, {tuple(k)}, {tuple(v)}.")
+    fits = len(q) == len(k) == 4 and tuple(k) == tuple(v) and q[0] == k[0] and q[3] == k[3]
+    none = fits and [name for name, size in zip(("kv heads", "keys"), k[1:3]) if size == 0]
+    if not fits or none or q[1] % k[1] != 0:
+        why = f"{' and '.join(none)} may not be 0" if none else "heads is a multiple of kv heads"
+        raise ValueError(f"attention: q is batch, heads, queries, dim; k and v are batch, kv heads, keys, dim, and {why}; here {tuple(q)}, {tuple(k)}, {tuple(v)}.")
     return (tuple(q),)
 
 
 def _matmul_shapes(a, b) -> Shapes:
-    if len(a) < 2 or len(b) != 2 or a[-1] != b[0] or 0 in b:
+    if len(a) < 2 or len(b) != 2 or a[-1] != b[0]:
         raise ValueError(f"matmul: a ends with rows and K, b has K rows; here {tuple(a)}, {tuple(b)}.")
+    if 0 in b:
+        raise ValueError(f"matmul: {'K' if b[0] == 0 else 'the number of columns of b'} is 0, and the kernel needs at least 1; here {tuple(a)}, {tuple(b)}.")
     return ((*a[:-1], b[1]),)
 
 
