@@ -236,6 +236,7 @@ def test_what_is_no_profile_is_said(tmp_path, name, content, words):
 
 
 ROW = "Op Name,Task Duration(us),Task Wait Time(us),Block Dim,aiv_time(us),aiv_vec_time(us)\nrope,{},0.5,8,1.9,0.5\n"
+HEAD, LINE = ROW.rstrip().split("\n")
 EVENT_ = '[{{"ph": "X", "name": "MOV", "pid": "core0.veccore0", "tid": "MTE2", {}}}]'
 
 
@@ -249,10 +250,73 @@ def test_text_where_a_number_belongs_is_an_error(tmp_path, text):
     assert hp.profile(tmp_path).runs[0].time_us == 4.1
 
 
+def test_a_launch_without_a_time_is_left_out_and_counted(tmp_path):
+    file = tmp_path / "op_summary_1.csv"
+    file.write_text("\n".join([HEAD, LINE.format("4.1"), LINE.format("N/A").replace("rope", "lost")]))
+    found = hp.profile(tmp_path)
+    assert [r.name for r in found.runs] == ["rope"] and repr(found) == "msprof: 1 launch of rope; 1 launch without a time left out"
+    assert "1 launch without a time left out" in str(found.table()) and "lost" not in str(found.table())
+    file.write_text("\n".join([HEAD, LINE.format("4.1")]))
+    assert "left out" not in repr(hp.profile(tmp_path)) and "left out" not in str(hp.profile(tmp_path).table())
+    file.write_text("\n".join([HEAD, LINE.format("N/A")]))
+    with pytest.raises(ProfileError, match=r"only launches without a time \(1\)"):
+        hp.profile(tmp_path)
+
+
+def test_files_with_nothing_but_a_head(tmp_path):
+    (tmp_path / "op_summary_1.csv").write_text(HEAD + "\n")
+    with pytest.raises(ProfileError, match="a head and no launch"):
+        hp.profile(tmp_path)
+    folder = op_folder(tmp_path / "op", [])
+    with pytest.raises(ProfileError, match="PipeUtilization.csv has a head and no row"):
+        hp.profile(folder)
+    (folder / "PipeUtilization.csv").write_text(f"{PIPE_HEAD}\n{vector_row(0)}\n")
+    (folder / "OpBasicInfo.csv").write_text((folder / "OpBasicInfo.csv").read_text().split("\n")[0] + "\n")
+    assert hp.profile(folder).run().time_us == 100 and hp.profile(folder).run().blocks == 1      # of the cores
+    (folder / "PipeUtilization.csv").write_text(f"{PIPE_HEAD}\n0,vector0,{NA_AIC},{NA_AIV}\n")
+    with pytest.raises(ProfileError, match="nothing was measured"):
+        hp.profile(folder)
+
+
+@pytest.mark.parametrize("change, words", [(("4.1", "-4.1"), r"Task Duration\(us\) holds -4.1 \(op_summary_1.csv, line 2\)"), ((",8,", ",1e12,"), r"Block Dim holds 1e12 .* at most 65,535 blocks"),
+                                           ((",8,", ",2.5,"), "Block Dim holds 2.5"), ((",8,", ",-8,"), "negative"), ((",8,1.9", ",8,2048,8,1.9"), "line 2 has 8 cells and the head 6 columns")])
+def test_numbers_that_no_launch_has(tmp_path, change, words):
+    (tmp_path / "op_summary_1.csv").write_text("\n".join([HEAD, LINE.format("4.1").replace(*change)]))
+    with pytest.raises(ProfileError, match=words):
+        hp.profile(tmp_path)
+    (tmp_path / "op_summary_1.csv").write_text("\n".join([HEAD, LINE.format("4.1").replace("0.5,8", "-0.5,65535") + ",,"]))     # streams overlap; the largest launch
+    run = hp.profile(tmp_path).run()
+    assert (run.time_us, run.blocks, run.totals["wait_us"]) == (4.1, 65535, 0.0)
+
+
+@pytest.mark.parametrize("change", [("0,vector0", "70000,vector0"), ("0,vector0", "0,vector70000"), ("0,vector0", "99999999999999999999,vector0")])
+def test_cores_that_no_chip_has(tmp_path, change):
+    with pytest.raises(ProfileError, match="at most 65,535 blocks"):
+        hp.profile(op_folder(tmp_path, [vector_row(0).replace(*change)]))
+    (tmp_path / "trace.json").write_text(EVENT_.format('"ts": 1, "dur": 4').replace("core0", "core70000"))
+    with pytest.raises(ProfileError, match="at most 65,535 blocks"):
+        hp.profile(tmp_path / "trace.json")
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_files_that_a_spreadsheet_saved_are_read(tmp_path, separator, encoding):
+    (tmp_path / "op_summary_1.csv").write_bytes("\r\n".join([HEAD, LINE.format("4.1")]).replace(",", separator).encode(encoding))
+    run = hp.profile(tmp_path).run()
+    assert (run.name, run.time_us, run.blocks) == ("rope", 4.1, 8)
+    (tmp_path / "op_summary_1.csv").write_bytes("\n".join([HEAD, LINE.format("4.1")]).encode("utf-16-le"))
+    with pytest.raises(ProfileError, match="zero bytes: it is binary, or UTF-16 without its mark"):
+        hp.profile(tmp_path)
+    (tmp_path / "op_summary_1.csv").write_bytes("\r\n".join([HEAD, LINE.format("4.1")]).encode("utf-16")[:-1])
+    with pytest.raises(ProfileError, match="UTF-16 and is damaged"):
+        hp.profile(tmp_path)
+
+
 @pytest.mark.parametrize("content, words", [("null", "no trace"), ('"a"', "no trace"), ("[1, 2]", "no trace"), ("[" * 100_000, "no trace"), ('{"traceEvents": 3}', "no trace"),
                                             (EVENT_.format('"ts": "q", "dur": 1'), "cannot be read"), (EVENT_.format('"dur": 1'), "cannot be read"),
                                             (EVENT_.format('"ts": 1, "dur": -4'), "cannot be read"), (EVENT_.format('"ts": 1, "dur": NaN'), "cannot be read"),
-                                            (EVENT_.format('"ts": 1, "dur": 4, "args": {"line": "x"}'), "cannot be read")])
+                                            (EVENT_.format('"ts": 1, "dur": 4, "args": {"line": "x"}'), "cannot be read"),
+                                            (EVENT_.format('"ts": 1, "dur": 4, "args": {"bytes": -1}'), "cannot be read"), (EVENT_.format('"ts": 1, "dur": 4, "args": {"line": 9e99}'), "cannot be read")])
 def test_a_broken_trace_is_named(tmp_path, content, words):
     (tmp_path / "trace.json").write_text(content)
     with pytest.raises(ProfileError, match=words):

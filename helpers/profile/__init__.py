@@ -23,6 +23,7 @@ class Profile:
     """What one folder holds. kind: "msprof", "msprof op" or "simulator"."""
     kind: str
     runs: tuple[Run, ...]
+    left_out: int = 0            # launches for which the profiler has no time
 
     def run(self, name: str | None = None) -> Run:
         """The first launch of a kernel; without a name, the only or the longest one."""
@@ -48,8 +49,17 @@ class Profile:
         return against(self.run(name), estimate)
 
     def __repr__(self) -> str:
-        count = len(self.runs)
-        return f"{self.kind}: {count} launch{'' if count == 1 else 'es'} of {', '.join(dict.fromkeys(r.name for r in self.runs))}"
+        names = ", ".join(dict.fromkeys(r.name for r in self.runs))
+        return f"{self.kind}: {_launches(len(self.runs))} of {names}{self.omitted}"
+
+    @property
+    def omitted(self) -> str:
+        """Words for what is not in the tables."""
+        return f"; {_launches(self.left_out)} without a time left out" if self.left_out else ""
+
+
+def _launches(count: int) -> str:
+    return f"{count} launch{'' if count == 1 else 'es'}"
 
 
 def profile(path, *, chip=DEFAULT, kernel=None, origin: str = "") -> Profile:
@@ -71,18 +81,27 @@ def _read(path, chip, kernel) -> Profile:
         if root.suffix == ".json":
             return Profile("simulator", (trace.read([root], profile_chip, source=source),))
         if root.name.startswith("op_summary"):
-            return Profile("msprof", tuple(summary.read(root, profile_chip)))
+            return _whole_application([root], root, profile_chip)
         root = root.parent
     found = board.folders(root)
     if found:
         return Profile("msprof op", tuple(board.read(folder, profile_chip, source) for folder in found))
     summaries = summary.files(root)
     if summaries:
-        return Profile("msprof", tuple(run for file in summaries for run in summary.read(file, profile_chip)))
+        return _whole_application(summaries, root, profile_chip)
     traces = trace.files(root)
     if traces:
         return Profile("simulator", (trace.read(traces, profile_chip, source=source),))
     raise ProfileError(f"{root} holds neither op_summary*.csv (msprof) nor PipeUtilization*.csv (msprof op) nor trace.json (simulator).")
+
+
+def _whole_application(files, root: Path, chip) -> Profile:
+    parts = [summary.read(file, chip) for file in files]
+    found = Profile("msprof", tuple(run for runs, _ in parts for run in runs), sum(left_out for _, left_out in parts))
+    if not found.runs:
+        what = f"only launches without a time ({found.left_out})" if found.left_out else "a head and no launch"
+        raise ProfileError(f"{root.name} holds {what}: the profiler saw no kernel. Profile the part of the program that launches kernels.")
+    return found
 
 
 def write_profile(run: Run, folder) -> Path:

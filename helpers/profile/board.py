@@ -8,10 +8,10 @@ import numpy as np
 
 from ..run import EVENT, KINDS, PIPES, Run
 from . import tables
-from .tables import ProfileError, number
+from .tables import ProfileError, number, whole
 
-_AIV = {"V": ("aiv_vec_time(us)",), "S": ("aiv_scalar_time(us)",), "MTE2": ("aiv_mte2_time(us)",), "MTE3": ("aiv_mte3_time(us)",)}
-_AIC = {"M": ("aic_cube_time(us)", "aic_mac_time(us)"), "S": ("aic_scalar_time(us)",), "MTE1": ("aic_mte1_time(us)",), "MTE2": ("aic_mte2_time(us)",),
+AIV_COLUMNS = {"V": ("aiv_vec_time(us)",), "S": ("aiv_scalar_time(us)",), "MTE2": ("aiv_mte2_time(us)",), "MTE3": ("aiv_mte3_time(us)",)}
+AIC_COLUMNS = {"M": ("aic_cube_time(us)", "aic_mac_time(us)"), "S": ("aic_scalar_time(us)",), "MTE1": ("aic_mte1_time(us)",), "MTE2": ("aic_mte2_time(us)",),
         "MTE3": ("aic_mte3_time(us)",), "FIX": ("aic_fixpipe_time(us)",), "V": ("aic_vec_time(us)",)}
 _CONFLICTS = {"vec_bank_conflict": "aiv_vec_bank_cflt_ratio", "vec_bankgroup_conflict": "aiv_vec_bankgroup_cflt_ratio", "vec_wait": "aiv_vec_wait_ratio",
               "icache_miss": "aiv_icache_miss_rate"}
@@ -28,18 +28,22 @@ def read(folder: Path, chip, source: str = "") -> Run:
     memory = [p for p in folder.glob("Memory*.csv") if not p.name.startswith(("MemoryL0", "MemoryUB"))]
     files["Memory"] = memory[0] if memory else None
     rows = tables.read(files["PipeUtilization"])
-    if not rows or not {"aiv_time(us)", "aic_time(us)"} & rows[0].keys():
+    if not rows:
+        raise ProfileError(f"{files['PipeUtilization'].name} has a head and no row: no core was measured.")
+    if not {"aiv_time(us)", "aic_time(us)"} & rows[0].keys():
         raise ProfileError(f"{files['PipeUtilization'].name} has no aiv_time(us) and no aic_time(us): this is no file of msprof op.")
-    basic = tables.read(files["OpBasicInfo"])[0] if files["OpBasicInfo"] else {}
+    basic = next(iter(tables.read(files["OpBasicInfo"])), {}) if files["OpBasicInfo"] else {}
     kinds, ends, busy, labels = [], [], [], []
     for row in rows:
-        for kind, columns, time in (("AIV", _AIV, "aiv_time(us)"), ("AIC", _AIC, "aic_time(us)")):
+        for kind, columns, time in (("AIV", AIV_COLUMNS, "aiv_time(us)"), ("AIC", AIC_COLUMNS, "aic_time(us)")):
             if not math.isnan(number(row, time)):
                 kinds.append(KINDS.index(kind))
                 ends.append(1e3 * number(row, time))
-                busy.append([1e3 * _known(number(row, *columns[p])) if p in columns else 0.0 for p in PIPES])
-                labels.append((int(_known(number(row, "block_id"))), _sub(row.get("sub_block_id", ""))))
+                busy.append([1e3 * known_or_zero(number(row, *columns[p])) if p in columns else 0.0 for p in PIPES])
+                labels.append((whole(row, "block_id") or 0, _sub(row.get("sub_block_id", ""))))
     ends_ns, duration = np.array(ends, float), number(basic, "Task Duration(us)")
+    if math.isnan(duration) and not kinds:
+        raise ProfileError(f"{files['PipeUtilization'].name} has a time of no core, and there is no Task Duration(us) beside it: nothing was measured.")
     body = float(ends_ns.max()) / 1e3 if len(ends_ns) else 0.0
     estimated = basic.get("Op Type", "") == ESTIMATED
     totals = {"launch_ns": 1e3 * max(0.0, duration - body) if not math.isnan(duration) else 0.0, **_bytes(files["Memory"]), **_cache(files["L2Cache"])}
@@ -51,13 +55,13 @@ def read(folder: Path, chip, source: str = "") -> Run:
     frequency = number(basic, "Current Freq")
     if not math.isnan(frequency) and frequency > 0:
         totals["clock_mhz"] = frequency
-    blocks = number(basic, "Block Dim", "Block Num")
+    blocks = whole(basic, "Block Dim", "Block Num")
     origin = f"estimate ({chip.name}), read from files" if estimated else "measured (msprof op)"
-    return Run(name=basic.get("Op Name", folder.name), blocks=int(blocks) if not math.isnan(blocks) else len({b for b, _ in labels}), chip=chip, origin=origin, source=source,
-               time_us=duration if not math.isnan(duration) else body, events=_marks(kinds, labels), ops=["core"], busy=np.array(busy).reshape(-1, len(PIPES)), core_end=ends_ns, totals=totals)
+    return Run(name=basic.get("Op Name", folder.name), blocks=len({b for b, _ in labels}) if blocks is None else blocks, chip=chip, origin=origin, source=source,
+               time_us=duration if not math.isnan(duration) else body, events=core_marks(kinds, labels), ops=["core"], busy=np.array(busy).reshape(-1, len(PIPES)), core_end=ends_ns, totals=totals)
 
 
-def _marks(kinds, labels) -> np.ndarray:
+def core_marks(kinds, labels) -> np.ndarray:
     """One event of no length per core: it tells the views the kind and the block, and draws nothing."""
     out = np.zeros(len(kinds), EVENT)
     for core, (kind, (block, sub)) in enumerate(zip(kinds, labels)):
@@ -88,11 +92,11 @@ def _cache(path: Path | None) -> dict:
 
 
 def _sub(text: str) -> int:
-    digits = "".join(c for c in text if c.isdigit())
-    return int(digits) if digits else 0
+    digits = "".join(c for c in text if c in "0123456789")
+    return tables.index(digits, text) if digits else 0
 
 
-def _known(value: float) -> float:
+def known_or_zero(value: float) -> float:
     return 0.0 if math.isnan(value) else value
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..run import EVENT, KINDS, PIPES, Run
-from .tables import ProfileError
+from .tables import ProfileError, index
 
 _LANES = {"SCALAR": "S", "SCALARLDST": "S", "VECTOR": "V", "CUBE": "M", "MTE1": "MTE1", "MTE2": "MTE2", "MTE3": "MTE3", "FIXP": "FIX", "FIXPIPE": "FIX",
           **{p: p for p in PIPES}}
@@ -27,7 +27,7 @@ def read(paths: list[Path], chip, name: str = "", source: str = "") -> Run:
     about = {}
     for path in paths:
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(path.read_bytes())
             events = content["traceEvents"] if isinstance(content, dict) else content
             if not isinstance(events, list) or not all(isinstance(e, dict) for e in events):
                 raise ValueError("no list of events")
@@ -52,9 +52,9 @@ def read(paths: list[Path], chip, name: str = "", source: str = "") -> Run:
                 args = e.get("args") or {}
                 file, line = _place(args)
                 start, length, size, elements = float(e["ts"]), float(e.get("dur", 0)), int(args.get("bytes", 0)), int(args.get("elements", 0))
-                if not (math.isfinite(start) and 0 <= length < math.inf):
-                    raise ValueError("no time")
-            except (ValueError, TypeError, KeyError, AttributeError):
+                if not (math.isfinite(start) and 0 <= length < math.inf and 0 <= line < 1 << 31 and size >= 0 and elements >= 0):
+                    raise ValueError("no time, or no number of a line or of bytes")
+            except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
                 raise ProfileError(f"{path.name}: an instruction cannot be read: {str(e)[:200]}. It has ts and dur in us, and args with bytes, elements and a line.") from None
             rows.append((core, core, PIPES.index(lane), ops.setdefault(e.get("name", "?"), len(ops)), line, where.setdefault(file, len(where)), start * 1e3, length * 1e3, size, elements))
     if not rows:
@@ -87,9 +87,9 @@ def _core_key(label: str) -> tuple:
 
 def _block(label: str, otherwise: int) -> int:
     digits = re.findall(r"\d+", label)
-    return int(digits[0]) if digits else otherwise
+    return index(digits[0], label) if digits else otherwise
 
 
 def _sub(label: str) -> int:
     digits = re.findall(r"\d+", label)
-    return int(digits[1]) if len(digits) > 1 else 0
+    return index(digits[1], label) if len(digits) > 1 else 0

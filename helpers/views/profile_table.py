@@ -19,7 +19,7 @@ def profile_table(profile) -> Page:
         top = max(rows, key=lambda r: r.share) if rows else None
         busiest = f"{top.kind} {top.pipe} {text.percent(top.share)}" if top else "?"
         body.append([name, str(len(runs)), f"{time:,.2f}", f"{time / len(runs):,.2f}", f"{wait:,.2f}", busiest, text.percent(time / every)])
-    title = f"Launches by kernel, {profile.runs[0].origin if profile.runs else profile.kind}"
+    title = f"Launches by kernel, {profile.runs[0].origin if profile.runs else profile.kind}{profile.omitted}"
     plain = f"{title}\n\n{text.table(head, body)}"
     return Page(plain, f"<div><b>{text.escape(title)}</b></div>\n{text.html_table(head, body)}", title, body)
 
