@@ -226,6 +226,7 @@ def test_lanes_show_a_launch_running_at_the_sync():
 
 # ---- what is no profile
 @pytest.mark.parametrize("name, content, words", [("PipeUtilization.csv", "", "is empty"), ("PipeUtilization.csv", "a,b\n1,2\n", "no file of msprof op"), ("op_summary_1.csv", "a,b\n1,2\n", "no op_summary"),
+                                                  ("op_summary_1.csv", 'a,b\n"' + 200_000 * "x", "cannot be read from line"),
                                                   ("trace.json", "[1,", "no trace"), ("trace.json", '{"traceEvents": []}', "no instruction"), ("other.txt", "x", "neither op_summary")])
 def test_what_is_no_profile_is_said(tmp_path, name, content, words):
     (tmp_path / name).write_text(content)

@@ -52,6 +52,10 @@ def test_less_is_better_for_cycles_and_worse_for_rows():
     before, after = {"k": {"cycles": 1000.0, "rows_per_s": 1000.0}}, {"k": {"cycles": 900.0, "rows_per_s": 900.0}}
     cycles, rows = differences(before, after)
     assert cycles.worse == pytest.approx(-0.1) and not cycles.failed and rows.worse == pytest.approx(0.1) and rows.failed
+    assert (cycles.change, rows.change) == ("-10.0% better", "-10.0% worse")          # the sign is that of the numbers beside it
+    assert [d.change for d in differences(after, before)] == ["+11.1% worse", "+11.1% better"]
+    assert [d.change for d in differences(before, {"k": {"cycles": 1000.1, "rows_per_s": 1000.0}})] == ["+<0.1% worse", "same"]
+    assert differences({"k": {"error": 0.0}}, {"k": {"error": 1e-6}})[0].change == "from 0, worse"
 
 
 def test_limits_and_the_noise_band_of_measured_times():
@@ -96,6 +100,13 @@ def test_a_stored_value_that_is_no_number_is_named(tmp_path, value):
     path.write_text(path.read_text().replace("7552.0", value))
     with pytest.raises(WorkbookError, match="no history of this gate: cycles of add at v1 is .*, no number"):
         history.load(path)
+
+
+def test_a_result_without_a_number_is_not_stored(tmp_path):
+    path = tmp_path / "h.json"
+    with pytest.raises(WorkbookError, match="v1 is not stored: error of add is inf"):
+        history.append(path, history.Entry("v1", "host", "estimate (Ascend910B1)", {"add": {"error": float("inf")}}))
+    assert not path.exists()
 
 
 def test_another_origin_is_not_compared_and_faults_are_said(tmp_path, capsys):

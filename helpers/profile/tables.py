@@ -29,7 +29,10 @@ def read(path: Path) -> list[Row]:
     """Rows by column name; none when the file has only its head."""
     text = _text(path)
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text))
-    rows = [(lines.line_num, [cell.strip() for cell in row]) for row in lines if any(cell.strip() for cell in row)]
+    try:
+        rows = [(lines.line_num, [cell.strip() for cell in row]) for row in lines if any(cell.strip() for cell in row)]
+    except csv.Error as error:               # a quotation mark that is never closed
+        raise ProfileError(f"{path.name} cannot be read from line {lines.line_num} on: {error}.") from None
     if not rows:
         raise ProfileError(f"{path.name} is empty.")
     head, found = rows[0][1], []

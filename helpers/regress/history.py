@@ -35,6 +35,10 @@ def load(path: Path) -> list[Entry]:
 
 def append(path: Path, entry: Entry) -> None:
     """Written beside and then renamed: a broken-off run leaves the old file."""
+    for case, metrics in entry.cases.items():
+        for metric, value in metrics.items():
+            if not math.isfinite(value):
+                raise WorkbookError(f"{entry.label} is not stored: {metric} of {case} is {value}.")
     rows = [asdict(e) for e in load(path)] + [asdict(entry)]
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -34,6 +34,18 @@ class Difference:
     def failed(self) -> bool:
         return self.worse > self.limit + 1e-12
 
+    @property
+    def change(self) -> str:
+        """How the number itself moved, and whether that is good: fewer rows per second have a minus and are worse."""
+        if self.before == self.after:
+            return "same"
+        verdict = "worse" if self.worse > 0 else "better"
+        if not self.before:
+            return f"from 0, {verdict}"
+        share = abs(self.after - self.before) / abs(self.before)
+        size = f"{share:.1%}" if share >= 0.0005 else "<0.1%"
+        return f"{'+' if self.after > self.before else '-'}{size} {verdict}"
+
 
 def measure(run: Run, actual=None, expected=None, rows: int = 0) -> dict[str, float]:
     """The metrics of one run. actual, expected: result and float64 reference; rows: what the run worked off (rows, tokens)."""
@@ -84,7 +96,7 @@ def differences(before: dict[str, dict], after: dict[str, dict], limits: dict[st
 
 def table(found: list[Difference]) -> str:
     """One row per case and metric; what is beyond its limit is marked."""
-    rows = [[d.case, d.metric, _show(d.before), _show(d.after), "same" if d.before == d.after else f"{d.worse:+.1%} {'worse' if d.worse > 0 else 'better'}", f"{d.limit:.0%}",
+    rows = [[d.case, d.metric, _show(d.before), _show(d.after), d.change, f"{d.limit:.0%}",
              "FAIL" if d.failed else ""] for d in found]
     return text_table(["case", "metric", "before", "now", "change", "limit", ""], rows, left=2, wrap_last=True)
 
