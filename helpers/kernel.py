@@ -158,8 +158,8 @@ class Kernel:
         """Runs the kernel once; arrays are written in place. Errors that the checks find are raised as KernelError."""
         _one_of("checks", checks, ("full", "off"))
         _one_of("schedule", schedule, ("eager", "lazy"))
-        _positive("timeout", timeout)
-        _positive("memory_mb", memory_mb)
+        positive("timeout", timeout)
+        positive("memory_mb", memory_mb)
         _whole("seed", seed)
         _whole("tiling_key", tiling_key)
         if isinstance(args, np.ndarray) or not isinstance(args, (tuple, list)):
@@ -239,7 +239,7 @@ def _one_of(name: str, value, known: tuple[str, ...]) -> None:
         raise argument_error("HOST_ARGUMENT", f"{name}={value!r} is not known.", f"Use {name}=" + " or ".join(repr(k) for k in known) + ".")
 
 
-def _positive(name: str, value) -> None:
+def positive(name: str, value) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 < value < 2**40:
         raise argument_error("HOST_ARGUMENT", f"{name}={value!r} is not a positive number.", f"{name}={'30.0' if name == 'timeout' else '4096'}")
 

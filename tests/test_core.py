@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import helpers as hp
-from helpers.build import compile as build_compile, runtime, twin
+from helpers.build import runtime, twin, unit
 from helpers.build.compiler import find
 from kernel_text import assert_clean, assert_finds, kernel, run
 
@@ -21,7 +21,7 @@ def xy():
 
 def test_every_spelling_compiles(tmp_path):
     compiler = find()
-    done = compiler.run([*runtime.kernel_flags(compiler), f"-I{twin.INCLUDE}", "-idirafter", twin.INCLUDE / "cann", *build_compile.arch_flags(2201),
+    done = compiler.run([*runtime.kernel_flags(compiler), f"-I{twin.INCLUDE}", "-idirafter", twin.INCLUDE / "cann", *unit.arch_flags(2201),
                          "-Werror", "-c", HERE / "cpp" / "surface_core.cpp", "-o", tmp_path / "surface.o"], timeout=120)
     assert done.returncode == 0, done.stdout[:4000]
 

@@ -7,8 +7,7 @@ import sys
 import time
 
 from ..errors import SetupError
-from . import compile as builder
-from . import compiler, runtime
+from . import compiler, runtime, unit
 from .cache import Cache
 
 
@@ -22,7 +21,7 @@ def ready() -> None:
             print("That did not work. The reason and what else would do:", flush=True)
         importlib.invalidate_caches()
     runtime.ensure(runtime.print_progress(sys.stderr))
-    runtime.precompiled(builder.arch_flags(2201))
+    runtime.precompiled(unit.arch_flags(2201))
 
 
 def show() -> None:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CompileError, Finding, with_source
-from . import compile as builder
-from . import diagnose, runtime, twin
+from . import diagnose, runtime, twin, unit
 from .cache import Cache, key
 from .compiler import find
 from .scan import blank
@@ -150,8 +149,8 @@ def _probe(text: str, needed, label: str, folder: Path | None, with_defaults: bo
     whole = "\n".join([f'#line 1 "{label}"', text, '#line 1 "<layout>"', '#include "twin/entry.h"', _PROBE,
                        'extern "C" __attribute__((visibility("default"), used)) const long long twin_layout_table[] = {', *rows, "0};", *([_DEFAULTS, *defaults] if defaults else []), ""])
     compiler, cache = find(), Cache()
-    flags = (*runtime.kernel_flags(compiler), *runtime.precompiled(builder.arch_flags(2201), cache, compiler), *runtime.include_flags(),
-             *builder.arch_flags(2201), "-Wno-invalid-offsetof", *(("-iquote", str(folder)) if folder else ()))
+    flags = (*runtime.kernel_flags(compiler), *runtime.precompiled(unit.arch_flags(2201), cache, compiler), *runtime.include_flags(),
+             *unit.arch_flags(2201), "-Wno-invalid-offsetof", *(("-iquote", str(folder)) if folder else ()))
     search = (folder,) if folder else ()
     full = key("layout 2", whole, "\0".join(flags), compiler.identity, twin.header_digest(), twin.digest(twin.included(whole.encode(), Path("/nonexistent"), search)))
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CompileError, Finding, counted
-from . import diagnose, macro, runtime, source, twin
+from . import core_kind, diagnose, macro, runtime, source, twin, unit
 from .cache import Cache, key
-from .compile import _core_side, _headline, _prefix, _run, _with_default_tiling, arch_flags
 from .compiler import Compiler, find
 from .prototype import parameters
 from .scan import active, blank
@@ -44,12 +43,12 @@ def build(files: list[File], *, chip, style: str = "", include=(), defines: dict
     units = [_unit(f, style, arch, macros, chip, include) for f in files]
     if not any(re.search(r"\bmain\s*\(", blank(f.text)) for f in files):
         finding = Finding("COMPILE", "error", None, "No file of this program has a main().", "A kernel alone is built with hp.compile; a program needs the host half too.")
-        raise CompileError(_headline("", [finding]), [finding])
+        raise CompileError(unit.headline([finding]), [finding])
     headers = dict(pair for u in units for pair in u.launch_headers.items())
     search = tuple(dict.fromkeys(p for p in ([f.folder for f in files if f.folder] + [Path(p).resolve() for p in include])))
-    flags = (*runtime.kernel_flags(compiler), *_prefix(source.scan(""), arch, cache, compiler), "-include", str(twin.INCLUDE / "cann/twin_program.h"),
+    flags = (*runtime.kernel_flags(compiler), *unit.prefix(source.scan(""), arch, cache, compiler), "-include", str(twin.INCLUDE / "cann/twin_program.h"),
              f"-DTWIN_CPU_STYLE={int(style == CPU)}", *(part for p in search for part in ("-iquote", str(p))), *(f"-I{p}" for p in search),
-             *runtime.include_flags(), *arch_flags(arch))
+             *runtime.include_flags(), *unit.arch_flags(arch))
     link = (twin_runtime.library, f"-Wl,-rpath,$ORIGIN:{twin_runtime.folder}", "-pthread")
     others = {}
     for f in files:
@@ -64,10 +63,10 @@ def build(files: list[File], *, chip, style: str = "", include=(), defines: dict
         for number, (f, u) in enumerate(zip(files, units)):
             (scratch / f"unit{number}.cpp").write_text(macro.lines(defines) + u.whole)
             objects.append(scratch / f"unit{number}.o")
-            done = _run(compiler, [*flags, f"-I{scratch}", *diagnose.flags(compiler), "-c", scratch / f"unit{number}.cpp", "-o", objects[-1]], f.label)
+            done = unit.run(compiler, [*flags, f"-I{scratch}", *diagnose.flags(compiler), "-c", scratch / f"unit{number}.cpp", "-o", objects[-1]])
             if done.returncode:
                 _fail(done.stdout, f, u)
-        done = _run(compiler, [*objects, *link, "-o", scratch / PROGRAM], files[0].label)
+        done = unit.run(compiler, [*objects, *link, "-o", scratch / PROGRAM])
         if done.returncode:
             _fail(done.stdout, files[0], units[0])
         for path in objects:
@@ -89,16 +88,16 @@ def _unit(f: File, style: str, arch: int, macros: dict, chip, include) -> Unit:
     if style == DEVICE:
         text = without_cpu_branches(text)
     search = tuple(Path(p).resolve() for p in ([f.folder] if f.folder else []) + list(include))
-    found = source.scan(_with_default_tiling(text, "", macros, search), (), macros, arch)
+    found = source.scan(unit.with_default_tiling(text, "", macros, search), (), macros, arch)
     kernels = _with_body(found, text, macros)
     kernels += [e for included in _included_kernels(text, search, style, arch, macros) for e in included if e.name not in {k.name for k in kernels}]
     compiled = found.text.replace("twin::host_launch(", "twin::program::launch(")
-    label = source._escape(f.label)
-    parts = [_core_side(found, text) if kernels else "", f'#line 1 "{label}"', compiled]
+    label = source.escaped(f.label)
+    parts = [core_kind.core_side(found, text) if kernels else "", f'#line 1 "{label}"', compiled]
     headers = {}
     if kernels:
         parts += ['#line 1 "<entry>"', "static const ::twin::Entry twin_unit_entries[] = {"]
-        parts += [f'TWIN_ENTRY("{source._escape(e.name)}", "{",".join(e.params)}", {e.kernel_type}, ::{e.expression})' for e in kernels]
+        parts += [f'TWIN_ENTRY("{source.escaped(e.name)}", "{",".join(e.params)}", {e.kernel_type}, ::{e.expression})' for e in kernels]
         parts += ["{nullptr, nullptr, 0, nullptr, nullptr, 0}};", "static void* const twin_unit_functions[] = {"]
         parts += [f"reinterpret_cast<void*>(&::{e.expression})," for e in kernels]
         parts += ["};", f"static ::twin::program::Unit twin_unit(\"{label}\", {_literal(text)}, twin_unit_entries, twin_unit_functions, {_literal(chip.lines)});"]
@@ -129,7 +128,7 @@ def without_cpu_branches(text: str) -> str:
 def _with_body(found: source.Scan, text: str, macros: dict) -> list[source.EntryPoint]:
     """A host file often repeats the declaration of a kernel; the file with its body lists it."""
     code = active(blank(text), {**source.KNOWN, **macros})
-    bodies = {t.name for t in source._functions(code) if t.body[1] > 0}
+    bodies = {t.name for t in source.functions(code) if t.body[1] > 0}
     return [e for e in found.entries if e.name.split("<")[0].strip() in bodies]
 
 
@@ -148,7 +147,7 @@ def _included_kernels(text: str, search: tuple[Path, ...], style: str, arch: int
 def _literal(text: str) -> str:
     """A C++ string literal in pieces of a line, which every compiler takes."""
     rows = text.split("\n")
-    return "\n".join('"' + source._escape(row).replace("\t", "\\t") + ("\\n" if i + 1 < len(rows) else "") + '"' for i, row in enumerate(rows))
+    return "\n".join('"' + source.escaped(row).replace("\t", "\\t") + ("\\n" if i + 1 < len(rows) else "") + '"' for i, row in enumerate(rows))
 
 
 def _fail(log: str, f: File, u: Unit):

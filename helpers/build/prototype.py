@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 from .scan import active, blank, closing, split
-from .source import KNOWN, EntryPoint, _head
+from .source import KNOWN, EntryPoint, head_of
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ def parameters(text: str, entry: EntryPoint, known: dict[str, int] | None = None
     code = active(blank(text), {**KNOWN, **(known or {})})
     found: list[Parameter] | None = None
     for match in re.finditer(r"\b__global__\b", code):
-        head = _head(code, match.end())
+        head = head_of(code, match.end())
         if head is None or head[0] != base.strip().split("::")[-1]:
             continue
         close = closing(code, head[2])

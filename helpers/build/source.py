@@ -61,7 +61,7 @@ class Scan:
 def scan(text: str, instances: tuple[str, ...] = (), known: dict[str, int] | None = None, arch: int = 2201) -> Scan:
     """Finds the kernels of a text. `instances`: template instances asked for, e.g. ("k<half>",)."""
     code = active(blank(text), {**KNOWN, **(known or {})})
-    found = _functions(code)
+    found = functions(code)
     rename = {f.name: _same_length(f.name, code) for f in found if f.name in _C_NAMES}
     asked: dict[str, list[str]] = {}
     for instance in (*instances, *_launched(code)):
@@ -95,10 +95,10 @@ def before_first_kernel(text: str, known: dict[str, int] | None = None) -> int |
 
 
 # ---- finding functions
-def _functions(code: str) -> list[Template]:
+def functions(code: str) -> list[Template]:
     found: dict[str, Template] = {}
     for match in re.finditer(r"\b__global__\b", code):
-        head = _head(code, match.end())
+        head = head_of(code, match.end())
         if head is None:
             continue
         name, name_at, open_at = head
@@ -126,7 +126,7 @@ def _functions(code: str) -> list[Template]:
     return list(found.values())
 
 
-def _head(code: str, at: int):
+def head_of(code: str, at: int):
     """Name and opening bracket of the function whose declaration goes on at `at`."""
     token = re.compile(r"\s*(?:(\w+)|(\[)|(\()|(<)|([*&:\"]))")
     name, name_at = "", 0
@@ -286,13 +286,13 @@ def generate(found: Scan, label: str, first_line: int, prologue: str = "", tilin
     parts = [prologue]
     if tiling:
         parts += ['#line 1 "<tiling>"', tiling]
-    parts += [f'#line {first_line} "{_escape(label)}"', found.text, '#line 1 "<entry>"', '#include "twin/entry.h"', "TWIN_ENTRIES_BEGIN"]
+    parts += [f'#line {first_line} "{escaped(label)}"', found.text, '#line 1 "<entry>"', '#include "twin/entry.h"', "TWIN_ENTRIES_BEGIN"]
     for entry in found.entries:
         names = ",".join(entry.params)
-        parts.append(f'TWIN_ENTRY("{_escape(entry.name)}", "{names}", {entry.kernel_type}, ::{entry.expression})')   # :: because an API call may have this name too
+        parts.append(f'TWIN_ENTRY("{escaped(entry.name)}", "{names}", {entry.kernel_type}, ::{entry.expression})')   # :: because an API call may have this name too
     parts.append("TWIN_ENTRIES_END")
     return "\n".join(p for p in parts if p) + "\n"
 
 
-def _escape(text: str) -> str:
+def escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')

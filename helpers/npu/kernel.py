@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import arguments
 from ..errors import Finding
-from ..kernel import Kernel, number_of_blocks, _positive
+from ..kernel import Kernel, number_of_blocks, positive
 from ..run import Run
 from . import client, codes, toolkit as tools
 from .build import SYMBOL, DeviceLibrary, Source, build, launches_directly
@@ -40,7 +40,7 @@ class NpuKernel(Kernel):
 
         checks, schedule, seed and memory_mb concern the twin: kernel.host.launch(…) runs there.
         """
-        _positive("timeout", timeout)
+        positive("timeout", timeout)
         if isinstance(args, np.ndarray) or not isinstance(args, (tuple, list)):
             raise arguments.argument_error("HOST_ARGUMENT", "launch takes the kernel's arguments as one tuple.", "kernel.launch(8, (x, y, z))")
         buffers, values, nulls = arguments.bind(self.signature, args)
@@ -51,7 +51,7 @@ class NpuKernel(Kernel):
             if b.workspace:
                 slots[b.index] = Argument(b.index, workspace=b.nbytes)
             else:
-                slots[b.index] = Argument(b.index, data=_bytes_of(b), readonly=b.readonly)
+                slots[b.index] = Argument(b.index, data=bytes_of(b), readonly=b.readonly)
         task = Task(str(self.library.path), SYMBOL, count, [slots[i] for i in sorted(slots)], float(timeout), int(repetitions))
         answer, printed = client.run(self.toolkit, task)
         findings = [codes.finding(*w) for w in answer.warnings]
@@ -73,7 +73,7 @@ def measured(kernel: NpuKernel, blocks: int, answer, printed: str, findings) -> 
                stdout=printed, samples_us=samples)
 
 
-def _bytes_of(buffer: arguments.Buffer) -> np.ndarray:
+def bytes_of(buffer: arguments.Buffer) -> np.ndarray:
     """The caller's memory as bytes, not a copy."""
     if not buffer.nbytes:
         return np.zeros(0, np.uint8)

@@ -48,11 +48,11 @@ def plan(kernel, args, *, blocks: int = 1, release: int = 9, soc: str = "", repe
 
 
 def _calls(kernel, args, blocks: int, soc: str, repetitions: int) -> list[str]:
-    from .kernel import _bytes_of
+    from .kernel import bytes_of
     buffers, values, nulls = arguments.bind(kernel.signature, args)
     slots = {i: Argument(i) for i in nulls} | {v.index: Argument(v.index, value=v.data) for v in values}
     for b in buffers:
-        slots[b.index] = Argument(b.index, workspace=b.nbytes) if b.workspace else Argument(b.index, data=_bytes_of(b).copy(), readonly=b.readonly)
+        slots[b.index] = Argument(b.index, workspace=b.nbytes) if b.workspace else Argument(b.index, data=bytes_of(b).copy(), readonly=b.readonly)
     recorder = _Recorder(soc, kernel.name, [kernel.signature[b.index].name for b in sorted(buffers, key=lambda b: b.index)])
     with Session("libascendcl.so", acl=recorder.open, launch=recorder.load) as session:
         session.run(Task("libkernel.so", SYMBOL, blocks, [slots[i] for i in sorted(slots)], repetitions=repetitions))

@@ -5,7 +5,7 @@ import numpy as np
 from matplotlib.patches import Rectangle
 
 from . import data, style, text
-from .hot_lines import _lengths
+from .hot_lines import lengths_ns
 from .picture import Picture, new_figure
 
 
@@ -13,7 +13,7 @@ def op_cycles(run, pipe: str = "V", per: float = 1) -> dict[str, float]:
     """Cycles that each kind of instruction keeps the pipe busy, over all cores, divided by `per` (rows, elements, …)."""
     ev = data.events(run)
     ev = ev[ev["pipe"] == data.PIPES.index(pipe)]
-    cycles = _lengths(ev) * data.cycles_per_us(run) / 1000
+    cycles = lengths_ns(ev) * data.cycles_per_us(run) / 1000
     found = {data.op_name(run, int(op)): float(cycles[ev["op"] == op].sum()) / per for op in np.unique(ev["op"])}
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 

@@ -36,7 +36,7 @@ def line_costs(run) -> list[HotLine]:
         if not len(mine):
             continue
         numbers, inverse = np.unique(mine["line"], return_inverse=True)
-        spent = np.bincount(inverse, _lengths(mine) * rate)
+        spent = np.bincount(inverse, lengths_ns(mine) * rate)
         calls = np.bincount(inverse)
         for number, cycles, n in zip(numbers, spent, calls):
             entry = lines.setdefault(int(number), HotLine(int(number), ""))
@@ -63,7 +63,7 @@ def _own_file(run, ev) -> int:
     return int(np.bincount(inside if len(inside) else ev["file"]).argmax())
 
 
-def _lengths(ev: np.ndarray) -> np.ndarray:
+def lengths_ns(ev: np.ndarray) -> np.ndarray:
     """ns that every event keeps its pipe busy: overlapping instructions of one pipe share the time."""
     out = np.zeros(len(ev))
     order = np.lexsort((ev["start"], ev["core"]))
