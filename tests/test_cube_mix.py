@@ -280,3 +280,33 @@ def test_cube_instructions_on_a_vector_core():
 """
     assert_finds("UNSUPPORTED_API", body, np.zeros(8, np.float16), severity="warning", says="ASCEND_IS_AIC")
     assert_clean(body.replace("Mmad(c", "if ASCEND_IS_AIC Mmad(c"), np.zeros(8, np.float16))
+
+
+VECTOR_WORK = """extern "C" __global__ __aicore__ void k(GM_ADDR xAddr, GM_ADDR yAddr) {
+    KERNEL_TASK_TYPE_DEFAULT(%s);
+    InitSocState();
+    GlobalTensor<float> xGm, yGm;
+    xGm.SetGlobalBuffer((__gm__ float*)xAddr, 64);
+    yGm.SetGlobalBuffer((__gm__ float*)yAddr, 64);
+    LocalTensor<float> x(TPosition::VECCALC, 0, 64), y(TPosition::VECCALC, 256, 64), l1(TPosition::A1, 0, 64);
+    %s
+}
+"""
+
+
+def test_work_that_no_core_of_the_launch_can_do():
+    """A launch of cube cores with vector code, and the other way round: told once a line. Side by side, each kind skips the other's calls in silence."""
+    vector = ["DataCopy(x, xGm, 64);", "Adds(y, x, 1.0f, 64);", "ReduceSum(y, y, x, 64);", "Sort<float, true>(y, x, x.ReinterpretCast<uint32_t>(), x, 1);", "DataCopy(y, x, 64);", "DataCopy(yGm, y, 64);"]
+    cube = ["DataCopy(l1, xGm, 64);", "Fill(l1, {1, 1, 0, 1.0f});", "SetHF32Mode(true);", "DataCopy(yGm, l1, 64);"]
+    for kind, calls, cores in (("KERNEL_TYPE_AIC_ONLY", vector, "cube"), ("KERNEL_TYPE_MIX_AIV_1_0", cube, "vector")):
+        y = np.zeros(64, np.float32)
+        found = hp.compile(HEAD + VECTOR_WORK % (kind, "\n    All();\n    ".join(calls)))[2](np.ones(64, np.float32), y).findings
+        told = {f.source.strip() for f in found if f.code == "UNSUPPORTED_API" and f.severity == "warning" and f"this launch has {cores} cores only" in f.message and "KERNEL_TYPE_MIX_AIC_1_2" in f.hint}
+        assert told == set(calls) and not y.any()
+    both = [v for v in vector if "Sort" not in v and "Reduce" not in v and v != "DataCopy(y, x, 64);"]
+    y = np.zeros(64, np.float32)
+    assert_clean(HEAD + VECTOR_WORK % ("KERNEL_TYPE_MIX_AIC_1_1", "\n    All();\n    ".join(both + ["DataCopy(l1, xGm, 64);"]) + "\n    All();"), np.ones(64, np.float32), y)
+    assert (y == 2).all()
+    # On a vector core a copy from UB to L1 has no way: it is no call of the other kind.
+    path = HEAD + VECTOR_WORK % ("KERNEL_TYPE_MIX_AIC_1_1", "DataCopy(x, xGm, 64);\n    All();\n    DataCopy(l1, x, 64);  // HERE")
+    assert_finds("UNSUPPORTED_API", path, np.ones(64, np.float32), y, says=["from x (UB) to l1 (L1) is not modelled"])

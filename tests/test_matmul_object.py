@@ -324,8 +324,8 @@ def test_an_empty_tiling_is_named():
     empty = hp.tiling_struct('#include "kernel_operator.h"\nstruct Holder { TCubeTiling t; };', "Holder")().t
     with pytest.raises(hp.KernelError, match="TCubeTiling is empty"):
         run(64, 64, 64, tiling=empty, blocks=1)
-    for change, message in ((dict(depthA1=5), "depthA1=5 but stepM\\*stepKa"), (dict(stepKa=0), "stepM=1 and stepKa=0: each step loads at least one"),
-                            (dict(stepM=65536, stepKa=65536, depthA1=0), "stepKa=4294967296: must be 4294967296 or"), (dict(baseN=40), "multiples of 16 only"), (dict(baseM=512), "L0A|L0C")):
+    for change, message in ((dict(depthA1=5), "depthA1=5 but stepM\\*stepKa"), (dict(stepKa=0), "stepKa=0 must be 1 to 65536"),
+                            (dict(stepM=65536, stepKa=65536, depthA1=1), "stepKa=4294967296: must be 4294967296 or"), (dict(baseN=40), "multiples of 16 only"), (dict(baseM=512), "L0A|L0C")):
         bad = host.matmul_tiling(64, 64, 64)
         for name, value in change.items():
             setattr(bad, name, value)

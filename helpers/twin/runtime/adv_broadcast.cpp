@@ -17,7 +17,7 @@ void broadcast_run(Core& c, const Instr& in) {
 }
 
 void broadcast(const BroadcastCall& s) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here(s.api, s.at)) return;
     const uint32_t z = size_of(s.type);
     const int axis = s.dim == 1 ? 0 : s.axis;
     const uint32_t rows = s.dim == 1 ? 1 : s.to[0], cols = s.dim == 1 ? s.to[0] : s.to[1];
@@ -60,7 +60,7 @@ void pad_run(Core& c, const Instr& in) {
 }
 
 void pad(const PadCall& s) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here(s.drop ? "UnPad" : "Pad", s.at)) return;
     const uint32_t z = size_of(s.type), per = kBlock / z, up = (s.width + per - 1) / per * per;
     const char* api = s.drop ? "UnPad" : "Pad";
     if (!s.height || !s.width) fatal("BAD_PARAMETER", s.at, fmt("%s: the tiling says %u rows of %u", api, s.height, s.width), s.drop ? "fill it with UnPadTilingFunc" : "fill it with PadTilingFunc");

@@ -25,7 +25,7 @@ void cumsum_run(Core& c, const Instr& in) {
 }
 
 void cumsum(const CumSumCall& s) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here("CumSum", s.at)) return;
     const uint32_t z = size_of(s.type);
     if (!s.outer || !s.inner) fatal("BAD_PARAMETER", s.at, fmt("CumSum: outter is %u and inner is %u", s.outer, s.inner), "both count elements and are at least 1");
     if (s.inner * z % kBlock)

@@ -27,7 +27,7 @@ void dropout_run(Core& c, const Instr& in) {
 }
 
 void dropout(const DropOutCall& s) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here("DropOut", s.at)) return;
     check_row("DropOut", s.at, "srcLastAxis", s.cols, size_of(s.type));
     if (!s.rows || !s.mask_cols) fatal("BAD_PARAMETER", s.at, fmt("DropOut: firstAxis is %u and maskLastAxis is %u", s.rows, s.mask_cols), "both count elements and are at least 1");
     if (!(s.keep > 0 && s.keep <= 1)) fatal("BAD_PARAMETER", s.at, fmt("DropOut: keepProb is %g", double(s.keep)), "a probability above 0 and at most 1");
@@ -73,7 +73,7 @@ void bytes_mask_run(Core& c, const Instr& in) {
 }
 
 void bytes_mask(const BytesMaskCall& s) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here(s.api, s.at)) return;
     const uint32_t z = size_of(s.type), mz = size_of(s.mask_type);
     check_row(s.api, s.at, "srcLastAxis", s.cols, z);
     check_row(s.api, s.at, "maskLastAxis", s.mask_cols, mz);

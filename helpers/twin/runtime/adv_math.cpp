@@ -121,7 +121,7 @@ const char* sizer_of(MathOp op) {
 }
 
 void math(const MathCall& m) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here(m.api, m.at)) return;
     const MathRow& row = math_row(m.op);
     if (m.counted && m.count < 0) fatal("BAD_PARAMETER", m.at, fmt("%s: calCount is %lld", m.api, ll(m.count)), "count the elements of the source, 0 or more");
     if (m.op == MathOp::Fmod && m.mode > 11) fatal("BAD_PARAMETER", m.at, fmt("%s: iterationNum is %u, outside 1..11", m.api, m.mode), "use 11");

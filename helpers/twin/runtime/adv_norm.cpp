@@ -119,7 +119,7 @@ void add_cost(AdvGroup& g, const NormCall& c) {
 }
 
 void norm(const NormCall& c) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here(c.api, c.at)) return;
     if (!chip_is_a2() && c.kind == Norm::Group) fatal("UNSUPPORTED_API", c.at, "GroupNorm does not exist on this chip (npu_arch 2002)", "use LayerNorm on every group");
     norm_check_shape(c);
     AdvGroup g(c.api, c.at, Undef::Forbid);

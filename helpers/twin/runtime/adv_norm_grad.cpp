@@ -50,7 +50,7 @@ void grad_beta_run(Core& c, const Instr& in) {
 }
 
 void norm_grad(const NormCall& c) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here(c.api, c.at)) return;
     norm_check_shape(c);
     AdvGroup g(c.api, c.at, Undef::Forbid);
     NormPlan p = norm_plan(c);

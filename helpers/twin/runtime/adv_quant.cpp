@@ -25,7 +25,7 @@ void quant_run(Core& c, const Instr& in) {
 }
 
 void quant(const QuantCall& s) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here("AscendQuant", s.at)) return;
     if (s.counted && s.count < 0) fatal("BAD_PARAMETER", s.at, fmt("AscendQuant: calCount is %lld", ll(s.count)), "count the elements of the source");
     const uint32_t z = size_of(s.type);
     QuantPlan p{};
@@ -79,7 +79,7 @@ void dequant_run(Core& c, const Instr& in) {
 }
 
 void dequant(const DequantCall& s) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here("AscendDequant", s.at)) return;
     uint32_t m = s.m, n = s.n, count = s.count;
     const uint32_t per = kBlock / size_of(s.type);
     if (!m || !n || !count || count > n) fatal("BAD_PARAMETER", s.at, fmt("AscendDequant: {m, n, calCount} is {%u, %u, %u}", m, n, count), "all are at least 1, and calCount is at most n");
@@ -127,7 +127,7 @@ void antiquant_run(Core& c, const Instr& in) {
 }
 
 void antiquant(const AntiQuantCall& s) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here("AscendAntiQuant", s.at)) return;
     AntiQuantPlan p{0, 0, 0, 0, s.k, 0, s.k, s.type, s.from, s.transposed, s.numbers, s.has_offset, s.scale, s.has_offset ? s.offset : 0.0f};
     const uint64_t n = s.src.mem == Mem::UB ? uint64_t(s.src.bytes) * (s.from == DType::I4 ? 2 : 1) : 0;
     if (!s.k || !n || n % s.k) fatal("BAD_PARAMETER", s.at, fmt("AscendAntiQuant: K is %u, the source has %llu elements", s.k, (unsigned long long)n), "the source is K rows (or columns, transposed); SetSize sets its length");

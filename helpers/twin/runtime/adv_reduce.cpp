@@ -74,7 +74,7 @@ void check_inner(const SumCall& s, uint32_t z) {
 }
 
 void sum(const SumCall& s) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here(s.api, s.at)) return;
     const uint32_t z = size_of(s.type);
     check_inner(s, z);
     SumPlan p{0, 0, s.outer, s.inner, s.n, s.type, s.acc, s.mean};
@@ -151,7 +151,7 @@ void pattern_run(Core& c, const Instr& in) {
 }
 
 void pattern(const PatternCall& s) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here(s.api, s.at)) return;
     if (!s.padded)
         fatal("BAD_PARAMETER", s.at, fmt("%s: srcInnerPad is false; it must be true on Atlas A2", s.api), "pad the last axis to 32 bytes, as DataCopyPad does, and pass true");
     const uint32_t z = size_of(s.type), rows = s.shape[0], cols = s.shape[1];

@@ -118,7 +118,7 @@ uint32_t row_values(AdvGroup& g, const char* role, const LocalRef& t, DType type
 }
 
 void softmax(const SoftmaxCall& c) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here(c.api, c.at)) return;
     if (!chip_is_a2() && c.kind == SoftmaxKind::FlashV3) fatal("UNSUPPORTED_API", c.at, "SoftmaxFlashV3 does not exist on this chip (npu_arch 2002)", "use SoftmaxFlashV2");
     if (c.has_reduce_max && !c.no_brc) {
         report(Severity::Error, "BAD_PARAMETER", c.at, "SoftmaxFlashV2 with outReduceMax works in mode SOFTMAX_OUTPUT_WITHOUT_BRC only: in SOFTMAX_NORMAL the call does nothing",
@@ -184,7 +184,7 @@ void softmax(const SoftmaxCall& c) {
 
 // The scalar unit looks at every max; rows that match are filled.
 bool adjust(const AdjustCall& c) {
-    if (!vec_unit_here()) return false;
+    if (!vec_unit_here("AdjustSoftMaxRes", c.at)) return false;
     const SoftmaxShape s = c.shape;
     const char* api = "AdjustSoftMaxRes";
     const uint32_t z = size_of(c.type), mz = size_of(c.stat), rows = s.valid_m ? s.valid_m : s.m, step = c.no_brc ? mz : kBlock;

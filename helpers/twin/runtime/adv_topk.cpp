@@ -48,7 +48,7 @@ void topk_run(Core& c, const Instr& in) {
 }
 
 void topk(const TopKCall& s) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here("TopK", s.at)) return;
     auto bad = [&](const std::string& what, const char* hint) { fatal("BAD_PARAMETER", s.at, "TopK: " + what, hint); };
     if (s.outer < 1 || s.n < 1 || s.n > s.inner) bad(fmt("{outter, inner, n} is {%d, %d, %d}", s.outer, s.inner, s.n), "outter and n are at least 1, and n is at most inner");
     if (s.inner % 32) bad(fmt("inner is %d, not a multiple of 32", s.inner), "pad the rows");

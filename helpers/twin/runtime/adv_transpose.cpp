@@ -41,7 +41,7 @@ void shuffle_run(Core& c, const Instr& in) {
 }
 
 void shuffle(const ShuffleCall& s) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here(s.api, s.at)) return;
     if (s.kind < 1 || s.kind > 7)
         fatal("BAD_PARAMETER", s.at, fmt("%s: transposeType %d is not one of 1..7", s.api, s.kind), "on Atlas A2 a tiling goes with TRANSPOSE_NZ2ND_0213 to TRANSPOSE_ND2ND_ONLY");
     const bool plain = s.kind == 7;

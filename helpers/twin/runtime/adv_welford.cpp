@@ -48,7 +48,7 @@ void final_run(Core& c, const Instr& in) {
 }
 
 void update(const WelfordCall& w) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here("WelfordUpdate", w.at)) return;
     const char* api = "WelfordUpdate";
     const uint32_t z = size_of(w.type);
     if (!w.compute || w.compute > w.ab) fatal("BAD_PARAMETER", w.at, fmt("%s: abComputeLength is %u, it must be 1..abLength = %u", api, w.compute, w.ab), "abComputeLength counts the lanes that hold data");
@@ -81,7 +81,7 @@ void update(const WelfordCall& w) {
 }
 
 void finalize(const WelfordCall& w) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here("WelfordFinalize", w.at)) return;
     const char* api = "WelfordFinalize";
     if (!w.ab || w.ab % 8) fatal("BAD_PARAMETER", w.at, fmt("%s: last dimension %u*4 must be a multiple of 32", api, w.ab), "abLength is a multiple of 8");
     if (!w.has_counts && uint64_t(w.head_length) + w.tail_length != w.ab)

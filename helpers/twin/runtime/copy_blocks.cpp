@@ -1,5 +1,7 @@
 // DataCopy: contiguous and strided, GM <-> UB / L1 and UB -> UB.
 #include "copy_check.h"
+#include "core_kind.h"
+#include "queues.h"
 #include "twin/abi_cube.h"
 
 using namespace twin;
@@ -128,14 +130,14 @@ static void copy_local(const LocalRef& dst, const LocalRef& src, DType t, uint32
 }
 
 static bool local_begin(const LocalRef& dst, const LocalRef& src, DType t, At at) {
-    const bool in_ub = dst.mem == Mem::UB && src.mem == Mem::UB;
-    if (chip_is_a2() && !on(in_ub ? CoreKind::AIV : CoreKind::AIC)) return false;
+    const bool in_ub = dst.mem == Mem::UB && src.mem == Mem::UB, nowhere = dst.mem == Mem::N && src.mem == Mem::N;
+    if (!nowhere && belongs_elsewhere(dst.mem == Mem::UB || src.mem == Mem::UB ? CoreKind::AIV : CoreKind::AIC, "DataCopy", at)) return false;
     for (int i = 0; i < 2; ++i)
         if ((i ? src : dst).mem == Mem::N)
             fatal("OUT_OF_BOUNDS", at, fmt("DataCopy: %s is a LocalTensor that was never assigned", operand_name("DataCopy", at, i, i ? src : dst).c_str()),
                   "take it from AllocTensor, DeQue or TBuf::Get first");
     if (!in_ub)
-        fatal("UNSUPPORTED_API", at, fmt("DataCopy from %s to %s is not modelled", describe(src).c_str(), describe(dst).c_str()),
+        fatal("UNSUPPORTED_API", at, fmt("DataCopy from %s (%s) to %s (%s) is not modelled", operand_name("DataCopy", at, 1, src).c_str(), memory_name(src.mem), operand_name("DataCopy", at, 0, dst).c_str(), memory_name(dst.mem)),
               "modelled paths: GM <-> UB, GM <-> L1, UB -> UB, L1 -> bias table and fixpipe buffer; L1 -> L0 is LoadData, L0C leaves with Fixpipe");
     if (!size_of(t) || t == DType::I4) fatal("UNSUPPORTED_TYPE", at, fmt("DataCopy inside UB does not take %s", type_name(t)), "ReinterpretCast both tensors to int8_t");
     if (checks_on()) {

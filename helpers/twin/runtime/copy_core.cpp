@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "core_kind.h"
 #include "hooks.h"
 #include "queues.h"
 
@@ -104,8 +105,9 @@ static void check_position(const CopyCall& c) {
 }
 
 bool copy_begin(const CopyCall& c) {
-    const CoreKind kind = c.local.mem == Mem::UB || c.local.mem == Mem::N ? CoreKind::AIV : CoreKind::AIC;
-    if (chip_is_a2() && !on(kind)) return false;               // the other core kind skips it
+    const bool vector = c.local.mem == Mem::UB || (c.local.mem == Mem::N && in_launch(CoreKind::AIV));
+    const CoreKind kind = vector ? CoreKind::AIV : CoreKind::AIC;
+    if (belongs_elsewhere(kind, c.api, c.at)) return false;
     if (c.local.mem == Mem::N)
         fatal("OUT_OF_BOUNDS", c.at, fmt("%s: %s is a LocalTensor that was never assigned", c.api, c.local_name().c_str()),
               "take it from AllocTensor, DeQue or TBuf::Get first");

@@ -1,6 +1,8 @@
 // What all instructions of the cube unit check, and how "never written" travels through them.
 #include "cube_core.h"
 
+#include "core_kind.h"
+
 namespace twin {
 
 CubeState& cube_state() {
@@ -22,8 +24,9 @@ CubeState& cube_state() {
 }
 
 bool cube_begin(const char* api, At at) {
-    if (on(CoreKind::AIC) || !chip_is_a2()) return true;
-    report(Severity::Warning, "UNSUPPORTED_API", at, fmt("%s is an instruction of the cube core, and a vector core came here: it does nothing", api),
+    if (!belongs_elsewhere(CoreKind::AIC, api, at)) return true;
+    if (in_launch(CoreKind::AIC))
+        report(Severity::Warning, "UNSUPPORTED_API", at, fmt("%s is an instruction of the cube core, and a vector core came here: it does nothing", api),
            "guard it with if ASCEND_IS_AIC { … }");
     return false;
 }

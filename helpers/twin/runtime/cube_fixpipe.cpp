@@ -152,6 +152,15 @@ static void check_shape(const FixpipeCall& c) {
         fatal("BAD_PARAMETER", c.at, fmt("%s: channel split takes float to float, NZ, to global memory, without unitFlag", c.api), "use NZ without split, or ND");
 }
 
+// Integer sums have the size of a float: in an array of floats they would pass as tiny numbers, and the other way round.
+static void check_array(const FixpipeCall& c) {
+    const GmBuffer* b = c.gm.ptr ? gm_find(c.gm.ptr) : nullptr;
+    const bool sums = c.dst_type == DType::I32;
+    if (!b || b->workspace || !(sums ? b->dtype == DType::F32 : c.dst_type == DType::F32 && b->dtype == DType::I32)) return;
+    report(Severity::Warning, "HOST_ARGUMENT", c.at, fmt("%s stores %s, and argument %s is an array of %s: nothing is converted", c.api, type_name(c.dst_type), b->name.c_str(), sums ? "float32" : "int32"),
+           sums ? "make the array with dtype=np.int32; for scaled results declare C as half and call SetQuantScalar (in Fixpipe: quantPre = DEQF16)" : "make the array with dtype=np.float32");
+}
+
 static void fixpipe(FixpipeCall c) {
     if (!cube_begin(c.api, c.at)) return;
     if (!chip_is_a2()) fatal("UNSUPPORTED_API", c.at, fmt("%s: %s has no fixpipe", c.api, chip().name.c_str()), "copy L0C to UB, then to global memory");
@@ -225,6 +234,7 @@ static void fixpipe(FixpipeCall c) {
         CopyCall call(c.api, c.at, c.dst_type, c.src, c.gm, true);
         if (checks_on()) {
             check_atomic_store(call);
+            check_array(c);
             if (!c.nd && gm_device_address(c.gm.ptr) % kBlock)
                 report(Severity::Error, "MISALIGNED", c.at, fmt("%s: NZ results start on 32 B of global memory, and dst is %llu B behind such an address", c.api, (unsigned long long)(gm_device_address(c.gm.ptr) % kBlock)), "round the offset");
         }

@@ -10,6 +10,9 @@ namespace twin {
 void copy_launch_begin();
 // Start of a launch: forgets the Matmul objects of the previous one.
 void mm_launch_begin();
+// End of a core's program, and of the launch: what was left undone with Matmul objects.
+void mm_core_end(Core& c);
+void mm_launch_end();
 // The kernel sets or awaits this cross-core flag: is it one of the Matmul library's?
 void mm_check_flag(int flag, At at);
 // End of a core's program: tensors never freed when the TPipe's destructor did not run, tiling keys without a branch.

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "copy_core.h"
+#include "core_kind.h"
 #include "hooks.h"
 #include "queues.h"
 
@@ -29,7 +30,7 @@ static std::map<int, Scratch> g_scratch;   // by core: what the area above the b
 void init_global_begin() { g_scratch.clear(); }
 
 static void init_global(const GlobalRef& g, DType t, uint64_t count, uint64_t bits, const char* api, At at) {
-    if (chip_is_a2() && !on(CoreKind::AIV)) return;
+    if (belongs_elsewhere(CoreKind::AIV, api, at)) return;
     const uint32_t size = size_of(t);
     gm_check(g, 0, count * size, at, api, "gm");
     if (!count) return;
@@ -87,7 +88,7 @@ static void init_global(const GlobalRef& g, DType t, uint64_t count, uint64_t bi
 }
 
 static void fill_local(const LocalRef& dst, DType t, int64_t repeats, int64_t blocks, int64_t gap, uint64_t bits, const char* api, At at) {
-    if (chip_is_a2() && !on(CoreKind::AIC)) return;
+    if (belongs_elsewhere(CoreKind::AIC, api, at)) return;
     const bool l0 = dst.mem == Mem::L0A || dst.mem == Mem::L0B;
     if (!l0 && dst.mem != Mem::L1)
         fatal("UNSUPPORTED_API", at, fmt("%s fills L1, L0A and L0B; this tensor is %s", api, describe(dst).c_str()), "in UB use Duplicate");

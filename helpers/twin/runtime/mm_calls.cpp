@@ -76,7 +76,8 @@ static int64_t room_elements(const MmObject& o, int64_t m, int64_t n) {
     return nz ? mm_up(m, 16) * mm_up(n, 32) : m * mm_up(n, align);
 }
 
-static bool nothing(const MmObject& o, const char* api, At at) {
+static bool nothing(MmObject& o, const char* api, At at) {
+    o.left.asked = true;
     if (o.p.m > 0 && o.p.n > 0 && o.p.k > 0) return false;
     report(Severity::Warning, "BAD_PARAMETER", at, fmt("%s with an empty shape (%lld, %lld, %lld) does nothing", api, (long long)o.p.m, (long long)o.p.n, (long long)o.p.k), "a core without work should return before");
     return true;
@@ -128,7 +129,7 @@ int tw_matmul_iterate(int32_t handle, int sync, int partial, const LocalRef* til
     if (o.setup.outer_product) fatal("UNSUPPORTED_API", at, "Iterate of a config with ScheduleType::OUTER_PRODUCT yields two tiles at once: not modelled", "use INNER_PRODUCT, or IterateAll");
     if (nothing(o, "Iterate", at)) return 0;
     const int64_t steps = o.setup.partial_output ? o.k_steps() : 1, total = o.m_tiles() * o.n_tiles() * steps;
-    if (o.next == 0) mm_check(o, at, "Iterate");
+    if (o.next == 0) { mm_check(o, at, "Iterate"); mm_begin_product(o); }
     while (o.next < total && mm_skipped(o, mm_tile(o, o.p, o.next / steps))) ++o.next;
     if (o.next >= total) return 0;
     if (!sync) {
@@ -136,6 +137,7 @@ int tw_matmul_iterate(int32_t handle, int sync, int partial, const LocalRef* til
         if (o.p.workspace.where != MmTensor::Gm)
             fatal("BAD_PARAMETER", at, "Iterate<false> keeps its tiles in a workspace, and SetWorkspace was not called", fmt("mm.SetWorkspace(gm) with singleM * singleN = %lld elements", (long long)(o.p.m * o.p.n)));
         o.async = true;
+        o.left.asked_at = at;
         if (o.next == 0) {
             MmRequest r = request(o, MmRequest::Tiles, at);
             r.sync = false;
@@ -149,6 +151,7 @@ int tw_matmul_iterate(int32_t handle, int sync, int partial, const LocalRef* til
         return 1;
     }
     o.async = false;
+    if (!partial) mm_tile_lost(o);
     MmRequest r = request(o, MmRequest::Tile, at);
     r.index = o.next / steps;
     r.slice = o.setup.partial_output ? o.next % steps : -1;
@@ -159,6 +162,8 @@ int tw_matmul_iterate(int32_t handle, int sync, int partial, const LocalRef* til
     mm_submit(r);
     ++o.next;
     o.partial_open = true;
+    o.left.open = tile ? At{} : at;                       // a tensor of the caller's own is the caller's to fetch
+    o.left.tile = mm_tile(o, o.p, r.index);
     return 1;
 }
 
@@ -187,6 +192,7 @@ void tw_matmul_get(int32_t handle, int sync, const MatmulTarget* to, GlobalRef* 
     r.to = *to;
     o.taken = o.next;
     o.partial_open = false;
+    o.left.open = {};
     const MmTile t = mm_tile(o, o.p, r.index);
     const bool both = to->gm.ptr && to->local.mem == Mem::UB;
     if (to->gm.ptr) mm_submit(r);
@@ -209,6 +215,8 @@ void tw_matmul_all(int32_t handle, int sync, const MatmulTarget* to, int wait, i
     if (to->sequential && o.m_tiles() * o.n_tiles() > 1)
         report(Severity::Error, "BAD_PARAMETER", at, fmt("IterateAll with enSequentialWrite writes all %lld tiles to the same place", (long long)(o.m_tiles() * o.n_tiles())), "leave enSequentialWrite false, or use Iterate and GetTensorC and move the tensor");
     if (!sync && !mm_client()) fatal("BAD_PARAMETER", at, "IterateAll<false> runs beside the vector core: on the cube core itself there is nothing to run beside", "use IterateAll(gm)");
+    mm_tile_lost(o);
+    mm_begin_product(o);
     if (fake) return;                                     // nothing of its own to compute
     MmRequest r = request(o, MmRequest::All, at);
     if (mm_client() && o.setup.a.share && o.setup.b.share) {   // both vector cores mean one product: the first asks for it
@@ -245,6 +253,9 @@ void tw_matmul_batch(int32_t handle, int sync, const MatmulTarget* to, const Mat
     if (nothing(o, "IterateBatch", at)) return;
     if (!sync && !mm_client()) fatal("BAD_PARAMETER", at, "IterateBatch<false> runs beside the vector core: on the cube core itself there is nothing to run beside", "use IterateBatch(gm, ...)");
     mm_check(o, at, "IterateBatch");
+    mm_check_layouts(o.t, o.setup, at);
+    mm_begin_product(o);
+    o.left.cut = false;
     atomics(*to, "IterateBatch", at);
     MmRequest r = request(o, MmRequest::Batch, at);
     r.batch = b;
@@ -295,6 +306,7 @@ void tw_matmul_wait(int32_t handle, At at) {
 void tw_matmul_end(int32_t handle, At at) {
     if (mm_idle(handle)) return;
     MmObject& o = mm_object(handle, at, "End");
+    mm_unfinished(o);
     if (o.last_key) { mm_await(o.last_key, at, "End"); o.last_key = 0; o.waiting = false; }
     MmRequest r = request(o, MmRequest::End, at);
     mm_submit(r);

@@ -1,6 +1,8 @@
 // Matmul objects of a launch: handles, what the kernel sets, and what is wrong with it.
 #include "mm_object.h"
 
+#include <algorithm>
+
 #include "queues.h"
 #include "state.h"
 #include "twin/abi_matmul_tiling.h"
@@ -11,8 +13,8 @@ namespace twin {
 using AscendC::TPosition;
 using ull = unsigned long long;
 
-static std::vector<std::unique_ptr<MmObject>>& objects() { static std::vector<std::unique_ptr<MmObject>> all; return all; }
-void mm_objects_begin() { objects().clear(); }
+std::vector<std::unique_ptr<MmObject>>& mm_objects() { static std::vector<std::unique_ptr<MmObject>> all; return all; }
+void mm_objects_begin() { mm_objects().clear(); }
 
 uint64_t mm_bytes(DType t, int64_t n) { return t == DType::I4 ? uint64_t(n) / 2 : uint64_t(n) * size_of(t); }
 int mm_c0(DType t) { return t == DType::I4 ? 64 : int(kBlock / size_of(t)); }
@@ -21,8 +23,8 @@ int mm_c0(DType t) { return t == DType::I4 ? 64 : int(kBlock / size_of(t)); }
 bool mm_idle(int32_t handle) { return handle <= 0; }
 
 MmObject& mm_object(int32_t handle, At at, const char* api) {
-    if (handle > int32_t(objects().size())) fatal("BAD_PARAMETER", at, fmt("%s: this Matmul object was never registered", api), "REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &tiling) comes first");
-    MmObject& o = *objects()[size_t(handle - 1)];
+    if (handle > int32_t(mm_objects().size())) fatal("BAD_PARAMETER", at, fmt("%s: this Matmul object was never registered", api), "REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &tiling) comes first");
+    MmObject& o = *mm_objects()[size_t(handle - 1)];
     if (!o.ready && !std::strstr(api, "Set"))
         fatal("BAD_PARAMETER", at, fmt("%s: this Matmul object has no tiling yet (registered at %s)", api, where(o.made).c_str()), "give the tiling to REGIST_MATMUL_OBJ, or call mm.Init(&tiling)");
     return o;
@@ -70,9 +72,8 @@ static void take_tiling(MmObject& o, const TCubeTiling* t, At at) {
     char why[512];
     tw_matmul_legal(&o.t, s.a.type, s.b.type, s.bias.type, why, sizeof why);
     if (*why) fatal("BAD_PARAMETER", at, fmt("Matmul: %s", why), "take the tiling from GetTiling of MatmulApiTiling or MultiCoreMatmulTiling, and pass it to the kernel unchanged");
-    if (s.basic_block && (o.t.singleCoreM % o.t.baseM || o.t.singleCoreN % o.t.baseN))
-        report(Severity::Error, "BAD_PARAMETER", at, fmt("a config with doBasicBlock computes whole blocks only: singleCoreM=%d, singleCoreN=%d are no multiples of %d x %d", o.t.singleCoreM, o.t.singleCoreN, o.t.baseM, o.t.baseN),
-               "use CFG_NORM or CFG_MDL for shapes with tails");
+    mm_check_config(o.t, s, at);
+    if (t && !std::any_of(std::begin(s.fixed), std::end(s.fixed), [](int f) { return f > 0; })) mm_check_shares(*t, s, at);
     MmParams& p = o.p;
     p.M = o.t.M;
     p.N = o.t.N;
@@ -84,6 +85,7 @@ static void take_tiling(MmObject& o, const TCubeTiling* t, At at) {
     p.k = o.t.singleCoreK;
     p.bias_on = false;
     o.restart();
+    o.left.cut = o.left.cut && !o.ready;
     o.ready = true;
     charge_ns(float(chip().num(s.constant ? "matmul_init_constant_ns" : "matmul_init_ns", 3500)), at);
 }
@@ -153,12 +155,12 @@ int32_t tw_matmul_init(int32_t handle, MatmulRole role, const MatmulSetup* setup
     if (role == MatmulRole::Kernel && (mm_server() || (!cube && !mm_client()))) return -1;
     if (handle < 0) return handle;
     if (handle == 0) {
-        objects().push_back(std::make_unique<MmObject>());
-        handle = int32_t(objects().size());
-        objects().back()->id = handle;
-        for (const auto& other : objects()) objects().back()->ordinal += other->owner == core().id && other->id != handle;
+        mm_objects().push_back(std::make_unique<MmObject>());
+        handle = int32_t(mm_objects().size());
+        mm_objects().back()->id = handle;
+        for (const auto& other : mm_objects()) mm_objects().back()->ordinal += other->owner == core().id && other->id != handle;
     }
-    MmObject& o = *objects()[size_t(handle - 1)];
+    MmObject& o = *mm_objects()[size_t(handle - 1)];
     o.owner = core().id;
     o.role = role;
     o.setup = *setup;
@@ -205,6 +207,7 @@ void tw_matmul_shape(int32_t handle, MatmulShape what, int64_t m, int64_t n, int
     if (what == MatmulShape::Org) {
         if (!o.setup.set_org) fatal("BAD_PARAMETER", at, "SetOrgShape: the config of this Matmul has enableSetOrgShape = false", "leave that field true");
         if (m < 1 || n < 1 || ka < 1 || kb < 1) fatal("BAD_PARAMETER", at, fmt("SetOrgShape(%lld, %lld, %lld, %lld): sizes are at least 1", (long long)m, (long long)n, (long long)ka, (long long)kb), "give the sizes of the whole matrices");
+        o.left.cut = o.left.cut && m == o.t.M && n == o.t.N;
         p.M = m;
         p.N = n;
         p.Ka = ka;

@@ -1,11 +1,12 @@
 // A Matmul object inside the runtime: its setup, what the kernel has set, and where its iteration stands.
 //
-//   mm_object.cpp   handles, setters, their checks
+//   mm_object.cpp   handles, setters, their checks;  mm_rules.cpp  what a tiling may say
 //   mm_calls.cpp    Iterate, GetTensorC, IterateAll …: on the cube core at once, on a vector core as a request
 //   mm_service.cpp  requests between a vector core and its cube core
 //   mm_cube.cpp     tiles: base blocks through L1, L0 and L0C
 //   mm_load.cpp     GM -> L1;  mm_l0.cpp  L1 -> L0A / L0B
 //   mm_out.cpp      L0C -> GM
+//   mm_left.cpp     what was begun and not fetched, cut and not computed
 #pragma once
 #include <map>
 
@@ -46,6 +47,19 @@ struct MmParams {
     uint32_t batch_a = 1, batch_b = 1;
 };
 
+struct MmTile { int64_t mi, ni, row, col, m, n; };   // index, first element, size
+
+// What nobody has fetched or computed yet.
+struct MmLeft {
+    using Part = std::pair<uint64_t, uint64_t>;      // of A and of B
+    std::map<Part, double> parts;                    // products begun: multiplications
+    bool cut = true;                                 // the tiling says how C is cut over the cores: no other sizes were set
+    bool asked = false;                              // for a computation
+    At asked_at{};                                   // the latest Iterate<false>
+    At open{};                                       // Iterate whose tile waits in L0C; line 0 = none
+    MmTile tile{};
+};
+
 struct MmObject {
     int id = 0, owner = 0;                  // owner: core whose kernel text holds the object
     MatmulRole role = MatmulRole::Kernel;
@@ -65,6 +79,7 @@ struct MmObject {
     bool shown = false;                     // said once that nothing was set
     uint32_t shared_calls = 0;              // products that both vector cores have asked for
     uint32_t ordinal = 0;                   // among the objects of its core
+    MmLeft left;
 
     int64_t m_tiles() const { return (p.m + t.baseM - 1) / t.baseM; }
     int64_t n_tiles() const { return (p.n + t.baseN - 1) / t.baseN; }
@@ -73,7 +88,6 @@ struct MmObject {
     void restart() { next = taken = 0; tile_keys.clear(); }
 };
 
-struct MmTile { int64_t mi, ni, row, col, m, n; };   // index, first element, size
 MmTile mm_tile(const MmObject& o, const MmParams& p, int64_t index);
 MatmulTarget mm_workspace_tile(const MmObject& o, const MmParams& p, int64_t index);   // of an asynchronous Iterate
 bool mm_skipped(const MmObject& o, const MmTile& t); // a triangle policy leaves it out
@@ -98,6 +112,7 @@ void mm_run(MmRequest& r);                  // on the running cube core
 void mm_submit(MmRequest& r);               // runs it here, or posts it to the cube core and waits when it is synchronous
 
 MmObject& mm_object(int32_t handle, At at, const char* api);
+std::vector<std::unique_ptr<MmObject>>& mm_objects();       // of all cores of the launch
 bool mm_idle(int32_t handle);               // this core has no part in it
 bool mm_client();                           // this is a vector core that drives its cube core by messages
 bool mm_server();                           // this is that cube core
@@ -108,6 +123,13 @@ void mm_answer(uint64_t key, At at);
 uint64_t mm_new_key();
 uint64_t mm_shared_key(const MmObject& o, uint32_t call);   // the same on both vector cores of an AI core
 void mm_check(MmObject& o, At at, const char* api);
+// A tiling against the config and the types of its object; the book-keeping fields of the library.
+void mm_check_config(const TCubeTiling& t, const MatmulSetup& s, At at);
+void mm_check_shares(const TCubeTiling& t, const MatmulSetup& s, At at);
+void mm_check_layouts(const TCubeTiling& t, const MatmulSetup& s, At at);   // of IterateBatch
+void mm_begin_product(MmObject& o);
+void mm_tile_lost(MmObject& o);             // another one takes its place
+void mm_unfinished(MmObject& o);            // nothing more will be asked of this object
 // Elements of C between rows, for a target in GM.
 int64_t mm_pitch(const MmObject& o, const MmParams& p);
 uint64_t mm_bytes(DType t, int64_t n);

@@ -206,34 +206,6 @@ private:
     int64_t m = 0, n = 0, k = 0, bm = 0, bn = 0, bk = 0, l1 = 0, l0a = 0, l0b = 0, l0c = 0, table = 0;
 };
 
-void legal(const TCubeTiling& t, int a, int b, int bias) {
-    if (!t.baseM && !t.singleCoreM && !t.M) refuse("TCubeTiling is empty: was GetTiling checked for -1, and the struct copied?");
-    if (t.M < 1 || t.N < 1 || t.Ka < 1 || t.Kb < 1) refuse("the matrices have no size: M=%d, N=%d, Ka=%d, Kb=%d", t.M, t.N, t.Ka, t.Kb);
-    if (t.singleCoreM < 1 || t.singleCoreN < 1 || t.singleCoreK < 1) refuse("the block of one core is empty: singleCoreM=%d, singleCoreN=%d, singleCoreK=%d", t.singleCoreM, t.singleCoreN, t.singleCoreK);
-    if (t.baseM < 1 || t.baseN < 1 || t.baseK < 1 || t.baseM % 16 || t.baseN % 16) refuse("baseM=%d, baseN=%d, baseK=%d: multiples of 16 only", t.baseM, t.baseN, t.baseK);
-    if (t.baseK % c0(a)) refuse("baseK=%d must be a multiple of %d for this type", t.baseK, c0(a));
-    auto two = [](const char* name, int v) { if (v != 1 && v != 2) refuse("%s=%d must be 1 or 2", name, v); };
-    two("dbL0A", t.dbL0A);
-    two("dbL0B", t.dbL0B);
-    two("dbL0C", t.dbL0C);
-    auto fits = [](const char* what, int64_t need, int64_t have) { if (need > have) refuse("%s needs %lld B and has %lld B", what, ll(need), ll(have)); };
-    fits("L0A (baseM * baseK * dbL0A)", bytes(int64_t(t.baseM) * t.baseK * t.dbL0A, a), capacity(Mem::L0A));
-    fits("L0B (baseK * baseN * dbL0B)", bytes(int64_t(t.baseN) * t.baseK * t.dbL0B, b), capacity(Mem::L0B));
-    fits("L0C (baseM * baseN * 4 B * dbL0C)", int64_t(t.baseM) * t.baseN * 4 * t.dbL0C, capacity(Mem::L0C));
-    if (t.isBias) fits("the bias table (baseN * 4 B)", t.baseN * 4, capacity(Mem::BT));
-    auto depth = [](const char* name, int d, const char* s, int step, const char* sk, int stepk) {
-        if (step < 1 || stepk < 1) refuse("%s=%d and %s=%d: each step loads at least one base block", s, step, sk, stepk);
-        const int64_t package = int64_t(step) * stepk;
-        if (d != package && d != 2 * package) refuse("%s=%d but %s*%s=%lld: must be %lld or %lld", name, d, s, sk, ll(package), ll(package), ll(2 * package));
-    };
-    depth("depthA1", t.depthA1, "stepM", t.stepM, "stepKa", t.stepKa);
-    depth("depthB1", t.depthB1, "stepN", t.stepN, "stepKb", t.stepKb);
-    fits("L1 (depthA1 and depthB1 base blocks)",
-         bytes(int64_t(t.baseM) * t.baseK * t.depthA1, a) + bytes(int64_t(t.baseN) * t.baseK * t.depthB1, b) + (t.isBias ? bytes(t.baseN, bias) : 0), int64_t(capacity(Mem::L1)) - kMessages);
-    const int64_t ka = cd(t.singleCoreK, int64_t(t.baseK) * t.stepKa), kb = cd(t.singleCoreK, int64_t(t.baseK) * t.stepKb);
-    if (std::max(ka, kb) % std::min(ka, kb)) refuse("K has %lld packages of A (stepKa=%d) and %lld of B (stepKb=%d): one number must divide the other", ll(ka), t.stepKa, ll(kb), t.stepKb);
-}
-
 }  // namespace
 }  // namespace twin
 
@@ -249,10 +221,5 @@ int tw_matmul_tiling(const MatmulAsk* ask, TCubeTiling* out, MatmulSplit* split,
         if (room) snprintf(why, room, "%s", r.why.c_str());
         return -1;
     }
-}
-
-void tw_matmul_legal(const TCubeTiling* t, DType a, DType b, DType bias, char* why, size_t room) {
-    if (room) *why = 0;
-    try { legal(*t, int(a), int(b), int(bias)); } catch (const Refused& r) { if (room) snprintf(why, room, "%s", r.why.c_str()); }
 }
 }

@@ -49,7 +49,7 @@ void add_blocks(Instr& in, const LocalRef (&list)[16], uint8_t rw, uint32_t repe
 }
 
 void trans_5hd(const Trans5HDCall& call) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here("TransDataTo5HD", call.at)) return;
     Trans5HDCall t = call;
     const uint32_t z = size_of(t.type);
     BlocksPlan p{};

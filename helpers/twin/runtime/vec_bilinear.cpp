@@ -41,7 +41,7 @@ void bilinear_run(Core& c, const Instr& in) {
 }
 
 void bilinear(const BilinearCall& b) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here("BilinearInterpolation", b.at)) return;
     const char* api = "BilinearInterpolation";
     VecCall call;
     call.api = api;

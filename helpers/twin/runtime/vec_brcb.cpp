@@ -21,7 +21,7 @@ void brcb_run(Core& c, const Instr& in) {
 }
 
 void brcb(const BrcbCall& b) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here("Brcb", b.at)) return;
     BrcbPlan p{};
     p.z = uint8_t(size_of(b.type));
     if (!chip_is_a2() && b.type == DType::BF16) fatal("UNSUPPORTED_TYPE", b.at, fmt("Brcb<bfloat16_t> does not exist on %s", chip().name.c_str()), "ReinterpretCast to uint16_t");

@@ -175,7 +175,7 @@ static void note_conflict(const VecCall& c, float s1, float s, int group) {
 }
 
 static void run(const VecCall& call) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here(call.api, call.at)) return;
     VecCall c = call;
     const NumericState& num = core().num;
     if (c.op == VecOp::CastDeq) {

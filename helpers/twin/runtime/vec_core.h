@@ -1,6 +1,6 @@
 // Vector instructions inside the runtime: what a call becomes after its checks, and the loops that carry it out.
 #pragma once
-#include "engine.h"
+#include "core_kind.h"
 #include "twin/abi_vec.h"
 
 // A loop whose iterations are independent although the pointers may be equal: dst == src is normal practice.
@@ -33,6 +33,8 @@ using VecFn = void (*)(void* dst, const void* a, const void* b, int64_t n, const
 
 // Vector instructions are skipped on the cube cores of Atlas A2; the core of the inference chip has both units.
 inline bool vec_unit_here() { return on(CoreKind::AIV) || !chip_is_a2(); }
+// The same for an instruction: told when the launch has no vector core at all.
+inline bool vec_unit_here(const char* api, At at) { return !belongs_elsewhere(CoreKind::AIV, api, at); }
 
 // One row of the dispatch table; fn == nullptr: the combination does not exist.
 struct VecKernel {

@@ -65,7 +65,7 @@ void gather_run(Core& c, const Instr& in) {
 }
 
 void gather(const GatherCall& g) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here(g.api, g.at)) return;
     GatherPlan p{};
     p.z = uint8_t(size_of(g.type));
     p.unit = g.blocks ? kBlock : p.z;

@@ -95,7 +95,7 @@ void add_source(Instr& in, const GatherMaskCall& g, const KeepPlan& p) {
 }
 
 uint64_t gather_mask(const GatherMaskCall& g) {
-    if (!vec_unit_here()) return 0;
+    if (!vec_unit_here("GatherMask", g.at)) return 0;
     KeepPlan p{};
     p.z = uint8_t(size_of(g.type));
     check_call(g, p.z);

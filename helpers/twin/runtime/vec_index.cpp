@@ -82,7 +82,7 @@ void note_range(const IndexCall& x, int64_t n) {
 }
 
 void index(const IndexCall& x) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here(x.api, x.at)) return;
     if (!x.progression && !chip_is_a2()) fatal("UNSUPPORTED_API", x.at, fmt("CreateVecIndex does not exist on %s", chip().name.c_str()), "use ArithProgression");
     const uint32_t z = size_of(x.type), per = kBlock / z, lanes = kRepeat / z;
     check_place(x.api, x.at, 0, "dst", x.dst, z, x.type, kBlock);

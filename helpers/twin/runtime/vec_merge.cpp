@@ -68,7 +68,7 @@ void check_repeats(const MergeCall& m, const MergePlan& p) {
 }
 
 void merge_sort(const MergeCall& m) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here("MrgSort", m.at)) return;
     MergePlan p{};
     p.z = uint8_t(size_of(m.type));
     p.suspend = m.suspend;

@@ -109,7 +109,7 @@ void add_scratch(const ReduceCall& c, ReducePlan& p, Instr& in) {
 }
 
 void reduce(const ReduceCall& c) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here(c.call.api, c.call.at)) return;
     VecCall v = c.call;
     if (!has_type(kF16 | kF32, v.type)) fatal("UNSUPPORTED_TYPE", v.at, fmt("%s<%s> does not exist on Atlas A2", v.api, dtype_name(v.type)), "Cast to float first");
     if (!chip_is_a2() && c.shape == ReduceShape::Repeat && c.kind != ReduceKind::Sum && c.order > 1)

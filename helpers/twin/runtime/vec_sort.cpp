@@ -66,7 +66,7 @@ SortPlan sort_plan(const SortCall& s, Instr& in) {
 }
 
 void sort32(const SortCall& s) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here(s.api, s.at)) return;
     Instr in;
     const SortPlan p = sort_plan(s, in);
     if (p.repeats) set_cost(in, "Sort32", s.type, p.repeats, uint64_t(p.repeats) * 32);
@@ -76,7 +76,7 @@ void sort32(const SortCall& s) {
 }
 
 void sort(const SortCall& s) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here(s.api, s.at)) return;
     Instr in;
     SortPlan p = sort_plan(s, in);
     p.full = s.full;
@@ -125,7 +125,7 @@ void extract_run(Core& c, const Instr& in) {
 }
 
 void extract(const SortCall& s) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here(s.api, s.at)) return;
     SortPlan p{};
     p.z = uint8_t(size_of(s.type));
     p.repeats = uint32_t(check_range(s.api, s.at, "repeatTime", s.repeats, 0, 255, "one repeat is 32 pairs"));

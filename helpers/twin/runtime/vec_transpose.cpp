@@ -25,7 +25,7 @@ void matrix_run(Core& c, const Instr& in) {
 }
 
 void transpose(const TransposeCall& t) {
-    if (!vec_unit_here()) return;
+    if (!vec_unit_here("Transpose", t.at)) return;
     const uint32_t z = size_of(t.type);
     if (t.kind == 4)
         fatal("UNSUPPORTED_API", t.at, "Transpose: this TransposeType belongs to ConfusionTranspose", "use TRANSPOSE_ND2ND_B16, TRANSPOSE_NCHW2NHWC or TRANSPOSE_NHWC2NCHW");

@@ -1,0 +1,81 @@
+// What a kernel leaves undone with a Matmul object: tiles that nobody fetched, operands that nobody multiplied, parts of C
+// that no core computed. The device says nothing about any of them.
+#include <map>
+
+#include "hooks.h"
+#include "mm_object.h"
+#include "state.h"
+
+namespace twin {
+
+using ll = long long;
+
+// ===== Products
+static uint64_t identity(const MmObject& o, const MmTensor& x) {
+    return x.where == MmTensor::Gm && !x.dense ? reinterpret_cast<uint64_t>(x.gm.ptr) : (uint64_t(o.id) << 32) + x.version;
+}
+
+void mm_begin_product(MmObject& o) {
+    if (o.t.usedCoreNum > 1 && o.left.cut)
+        o.left.parts[{identity(o, o.p.a), identity(o, o.p.b)}] = double(o.p.m) * double(o.p.n) * double(o.p.k);
+}
+
+// ===== Tiles
+void mm_tile_lost(MmObject& o) {
+    const At at = o.left.open;
+    o.left.open = {};
+    if (!at.line || !checks_on() || said_before(Severity::Warning, "BAD_PARAMETER", at)) return;
+    const MmTile& t = o.left.tile;
+    report(Severity::Warning, "BAD_PARAMETER", at,
+           fmt("Iterate computed rows %lld to %lld and columns %lld to %lld of this core's part, and no GetTensorC fetched them: they are lost",
+               ll(t.row), ll(t.row + t.m - 1), ll(t.col), ll(t.col + t.n - 1)),
+           "call GetTensorC behind every Iterate() that returned true, or IterateAll(c) for all tiles at once");
+}
+
+void mm_unfinished(MmObject& o) {
+    mm_tile_lost(o);
+    if (!checks_on()) return;
+    const int64_t tiles = int64_t(o.tile_keys.size());
+    if (o.async && o.taken < tiles)
+        report(Severity::Warning, "BAD_PARAMETER", o.left.asked_at, fmt("Iterate<false> computed %lld tiles, and GetTensorC<false> fetched %lld of them", ll(tiles), ll(o.taken)),
+               fmt("call GetTensorC<false> %lld times, once for each tile", ll(tiles)));
+    if (!o.left.asked && o.p.a.where != MmTensor::None && o.p.b.where != MmTensor::None)
+        report(Severity::Warning, "BAD_PARAMETER", o.p.a.at, "this Matmul object was given A and B, and nothing was computed with them", "call IterateAll(c), or Iterate() and GetTensorC(c)");
+}
+
+void mm_core_end(Core& c) {
+    for (const auto& o : mm_objects())
+        if (o->owner == c.id) mm_unfinished(*o);
+}
+
+// ===== Parts of C
+void mm_launch_end() {
+    struct Site { const MmObject* first = nullptr; int cores = 0; bool cut = true; std::map<MmLeft::Part, double> parts; };
+    std::map<std::pair<int, uint32_t>, Site> sites;          // line of the registration, which object of its core
+    for (const auto& o : mm_objects()) {
+        Site& s = sites[{o->made.line, o->ordinal}];
+        if (!s.first) s.first = o.get();
+        ++s.cores;
+        s.cut = s.cut && o->left.cut && o->t.usedCoreNum == s.first->t.usedCoreNum;
+        s.parts.insert(o->left.parts.begin(), o->left.parts.end());
+    }
+    for (const auto& [place, s] : sites) {
+        const TCubeTiling& t = s.first->t;
+        if (!s.cut || t.usedCoreNum < 2 || s.parts.empty() || (s.cores >= t.usedCoreNum && int(s.parts.size()) >= t.usedCoreNum)) continue;
+        auto parts = [](int64_t all, int64_t one) { return (all + one - 1) / one; };
+        const int64_t along_k = std::max<int64_t>(1, t.usedCoreNum / (parts(t.M, t.singleCoreM) * parts(t.N, t.singleCoreN)));
+        const double all = double(t.M) * t.N * double(std::min<int64_t>(t.Ka, along_k * t.singleCoreK));
+        double done = 0;
+        for (const auto& p : s.parts) done += p.second;
+        if (done >= all) continue;
+        const int64_t blocks = block_num(), each = std::max<int64_t>(1, s.cores / blocks);
+        const std::string message =
+            fmt("the tiling cuts C (%d x %d) into parts for %d cores (usedCoreNum), and %d core%s of %lld block%s hold%s this object: %.0f %% of the products were computed, the rest of C is as it was",
+                t.M, t.N, t.usedCoreNum, s.cores, s.cores == 1 ? "" : "s", ll(blocks), blocks == 1 ? "" : "s", s.cores == 1 ? "s" : "", 100 * done / all);
+        report(Severity::Warning, "BAD_PARAMETER", s.first->made, message,
+               s.cores < t.usedCoreNum ? fmt("launch %lld blocks%s, or make the tiling for %d: SetDim(%d)", ll(parts(t.usedCoreNum, each)), each > 1 ? fmt(" of %lld vector cores", ll(each)).c_str() : "", s.cores, s.cores)
+                                       : "every core takes its own part: rows of GetBlockIdx() % mBlocks, columns of GetBlockIdx() / mBlocks, with mBlocks = ceil(M / singleCoreM)");
+    }
+}
+
+}  // namespace twin

@@ -1,0 +1,203 @@
+"""What a Matmul object leaves undone without a word of the device: parts of C that no core computes, tiles that nobody fetches,
+fields of a tiling that do not fit each other."""
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import helpers as hp
+from helpers import host
+from matmul_kernels import close, exact, matrices, run, text
+
+FIELDS = ("usedCoreNum M N Ka Kb singleCoreM singleCoreN singleCoreK baseM baseN baseK depthA1 depthB1 stepM stepN isBias transLength iterateOrder shareMode shareL1Size shareL0CSize "
+          "shareUbSize batchM batchN singleBatchM singleBatchN stepKa stepKb depthAL1CacheUB depthBL1CacheUB dbL0A dbL0B dbL0C ALayoutInfoB ALayoutInfoS ALayoutInfoN ALayoutInfoG ALayoutInfoD "
+          "BLayoutInfoB BLayoutInfoS BLayoutInfoN BLayoutInfoG BLayoutInfoD CLayoutInfoB CLayoutInfoS1 CLayoutInfoN CLayoutInfoG CLayoutInfoS2 BatchNum").split()
+
+
+def launch(m, n, k, blocks, tiling, kernel=None, dtype="float16", out=None, extra=None, **options):
+    """Result and the findings that are no notes."""
+    A, B = matrices(m, n, k, dtype)
+    out = np.full((m, n), 77, np.float32) if out is None else out
+    found = (kernel or hp.compile(text(dtype, **options)))[blocks](A, B, np.zeros(n, np.float32), out, np.zeros(512, np.uint8) if extra is None else extra, tiling)
+    return A, B, out, [f for f in found.findings if f.severity != "note"]
+
+
+# ---- parts of C
+@pytest.mark.parametrize("cube_only", [True, False])
+def test_a_launch_of_fewer_cores_than_the_tiling_has_parts(cube_only):
+    each = 1 if cube_only else 2
+    tiling = host.matmul_tiling(200, 300, 64, cores=6)
+    used, kernel = tiling.usedCoreNum, hp.compile(text(cube_only=cube_only))
+    A, B, out, found = launch(200, 300, 64, used // each, tiling, kernel)
+    close(out, exact(A, B))
+    assert found == []
+    A, B, out, found = launch(200, 300, 64, 1, tiling, kernel)
+    (one,) = found
+    computed = (out != 77).mean()
+    assert 0.05 < computed < 0.7 and one.code == "BAD_PARAMETER" and "REGIST_MATMUL_OBJ" in one.source
+    for words in ("C (200 x 300)", f"{used} cores", f"{each} core{'s' * (each > 1)} of 1 block", f"{100 * computed:.0f} %"):
+        assert words in one.message, words
+    assert f"launch {-(-used // each)} blocks" in one.hint
+
+
+ALL_PARTS = """for (int32_t part = 0; part < tiling.usedCoreNum; part++) {
+        int32_t r = part % down * tiling.singleCoreM, q = part / down * tiling.singleCoreN;
+        mm.SetTail(tiling.M - r < tiling.singleCoreM ? tiling.M - r : tiling.singleCoreM, tiling.N - q < tiling.singleCoreN ? tiling.N - q : tiling.singleCoreN);
+        mm.SetTensorA(aGm[r * tiling.Ka]);
+        mm.SetTensorB(bGm[q]);
+        mm.IterateAll(cGm[r * tiling.N + q]);
+    }"""
+
+
+@pytest.mark.parametrize("body", [ALL_PARTS, "mm.SetSingleShape(tiling.M, tiling.N, tiling.Ka); mm.IterateAll(cGm);",
+                                  "mm.SetOrgShape(tiling.M, tiling.N, tiling.Ka); mm.SetTail(tiling.M, tiling.N); mm.IterateAll(cGm);"])
+def test_one_core_may_compute_all_parts(body):
+    A, B, out, found = launch(200, 300, 64, 1, host.matmul_tiling(200, 300, 64, cores=6), body=body)
+    close(out, exact(A, B))
+    assert found == []
+
+
+def test_an_object_of_other_matrices_is_not_measured_by_its_tiling():
+    """SetOrgShape names a smaller C: the tiling says nothing about its parts any more."""
+    tiling = host.matmul_tiling(200, 300, 64, cores=6)
+    body = "mm.SetOrgShape(32, 300, 64); mm.SetSingleShape(32, 48, 64); mm.SetTensorA(aGm); mm.SetTensorB(bGm); mm.IterateAll(cGm);"
+    assert launch(200, 300, 64, 1, tiling, body=body)[3] == []
+
+
+def test_parts_along_k():
+    """Two cores add their halves of the sum; with one of them half of every product is missing."""
+    tiling = host.matmul_tiling(32, 48, 128)
+    tiling.usedCoreNum, tiling.singleCoreK = 2, 64
+    kernel = hp.compile(text(set_="""aGm.SetGlobalBuffer((__gm__ half*)a + block * 64);
+    bGm.SetGlobalBuffer((__gm__ half*)b + block * 64 * tiling.N);
+    cGm.SetGlobalBuffer((__gm__ float*)c);
+    mm.SetTail(tiling.M, tiling.N, 64);
+    mm.SetTensorA(aGm);
+    mm.SetTensorB(bGm);""", body="mm.IterateAll(cGm, 1);"))
+    for blocks in (2, 1):
+        A, B, out, found = launch(32, 48, 128, blocks, tiling, kernel, out=np.zeros((32, 48), np.float32))
+        close(out, exact(A[:, :64 * blocks], B[:64 * blocks]))
+        assert [("50 %" in f.message, f.hint) for f in found] == ([] if blocks == 2 else [(True, "launch 2 blocks, or make the tiling for 1: SetDim(1)")])
+
+
+def test_all_cores_compute_the_same_part():
+    tiling = host.matmul_tiling(64, 64, 64)
+    tiling.usedCoreNum, tiling.singleCoreM = 2, 32
+    body = "mm.SetTail(32, 64); mm.SetTensorA(aGm); cGm.SetGlobalBuffer((__gm__ float*)c + block * 32 * 64); mm.IterateAll(cGm);"
+    found = launch(64, 64, 64, 2, tiling, set_="aGm.SetGlobalBuffer((__gm__ half*)a); mm.SetTensorB(bGm);", body=body)[3]
+    assert len(found) == 1 and "2 cores of 2 blocks" in found[0].message and "GetBlockIdx() % mBlocks" in found[0].hint
+
+
+# ---- tiles
+FETCH_ONE = """GlobalTensor<float> workspace;
+    workspace.SetGlobalBuffer((__gm__ float*)extra);
+    mm.SetWorkspace(workspace);
+    TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> queue;
+    pipe.InitBuffer(queue, 1, 64 * 64 * sizeof(float));
+    LocalTensor<float> tile = queue.AllocTensor<float>();
+    mm.template Iterate<false>();
+    mm.template GetTensorC<false>(tile);
+    queue.FreeTensor(tile);"""
+
+
+@pytest.mark.parametrize("options, says, count", [
+    (dict(body="while (mm.Iterate()) {}"), "rows 64 to 127 and columns 64 to 111|rows 0 to 63 and columns 0 to 63", 4),
+    (dict(body="mm.Iterate(); mm.IterateAll(cGm);"), "rows 0 to 63 and columns 0 to 63", 1),
+    (dict(body="mm.Iterate(); mm.GetTensorC(cGm); mm.Iterate(); return;"), "rows 64 to 95 and columns 0 to 63", 1),
+    (dict(body=""), "given A and B, and nothing was computed", 1),
+    (dict(body=FETCH_ONE, cube_only=False, positions=("GM", "GM", "VECIN"), extra=np.zeros(4 * 4096 * 4, np.uint8)), "computed 4 tiles, and GetTensorC<false> fetched 1", 1),
+])
+def test_what_nobody_fetches(options, says, count):
+    extra = options.get("extra")
+    found = launch(96, 112, 64, 1, host.matmul_tiling(96, 112, 64, base=(64, 64, 64)), extra=extra, **{k: v for k, v in options.items() if k != "extra"})[3]
+    (one,) = (f for f in found if f.code == "BAD_PARAMETER")
+    assert one.severity == "warning" and one.count == count and one.line and re.search(says, one.message), one
+
+
+def test_a_tile_of_the_kernels_own_is_its_own_to_fetch():
+    body = """LocalTensor<float> tile(TPosition::CO1, 65536, 4096);
+    mm.Iterate(false, tile);
+    PipeBarrier<PIPE_ALL>();
+    Fixpipe(cGm, tile, FixpipeParamsV220(64, 64, 64, 64, false));
+    PipeBarrier<PIPE_ALL>();"""
+    A, B, out, found = launch(64, 64, 64, 1, host.matmul_tiling(64, 64, 64), body=body)
+    close(out, exact(A, B))
+    assert found == []
+
+
+# ---- fields
+@pytest.fixture(scope="module")
+def plain():
+    return hp.compile(text())
+
+
+def made(**change):
+    tiling = host.matmul_tiling(96, 112, 128, base=(64, 64, 32))
+    for name, value in change.items():
+        setattr(tiling, name, value)
+    return tiling
+
+
+def test_every_field_has_a_range(plain):
+    for name in FIELDS:
+        assert hasattr(made(), name)
+        with pytest.raises(hp.KernelError, match=rf"(?s)REGIST_MATMUL_OBJ.*\b{name}=-1 must be"):
+            launch(96, 112, 128, 1, made(**{name: -1}), plain)
+
+
+@pytest.mark.parametrize("change, says", [
+    (dict(iterateOrder=7), "iterateOrder=7 must be 0 or 1"), (dict(isBias=2), "isBias=2 must be 0 or 1"), (dict(dbL0A=3), "dbL0A=3 must be 1 or 2"), (dict(dbL0B=0), "dbL0B=0 must be 1 or 2"),
+    (dict(dbL0C=4), "dbL0C=4 must be 1 or 2"), (dict(usedCoreNum=0), "usedCoreNum=0 must be at least 1"), (dict(usedCoreNum=49), "usedCoreNum is 49 cores, and the chip has 48"),
+    (dict(depthA1=0), "depthA1=0 must be at least 1"), (dict(depthB1=0), "depthB1=0 must be at least 1"), (dict(stepM=0), "stepM=0 must be"), (dict(stepN=0), "stepN=0 must be"),
+    (dict(stepKb=0), "stepKb=0 must be"), (dict(stepKa=65537), "stepKa=65537 must be 1 to 65536"), (dict(depthB1=7), r"depthB1=7 but stepN\*stepKb=\d+: must be"), (dict(baseM=72), "baseM=72: multiples of 16"),
+    (dict(baseK=40), "baseK=40: multiples of 16"), (dict(baseM=256, baseN=192), r"baseM \* baseN \* 4 B \* dbL0C is 393216 B, and L0C has 131072"),
+    (dict(baseM=2048, baseN=16), r"baseM \* baseK \* dbL0A is 262144 B, and L0A has 65536"), (dict(isBias=1, baseN=272, baseM=16), r"isBias \* baseN \* 4 B is 1088 B, and the bias table has 1024"),
+    (dict(stepKa=64, depthA1=128), "base blocks of depthA1 and depthB1 is 5.* B, and L1 has 524160"), (dict(stepKa=2, stepKb=3, depthA1=2, depthB1=3, singleCoreK=160), "K has 3 packages of A"),
+])
+def test_a_tiling_changed_by_hand(plain, change, says):
+    with pytest.raises(hp.KernelError, match=f"(?s)BAD_PARAMETER.*Matmul: {says}.*GetTiling"):
+        launch(96, 112, 128, 1, made(**change), plain)
+
+
+def test_sizes_that_the_library_keeps_for_itself(plain):
+    """No result depends on them, so they are no error; a device may see it otherwise."""
+    whole = made()
+    for change, words in ((dict(shareL1Size=0), ["shareL1Size=0"]), (dict(shareL0CSize=whole.shareL0CSize - 4), ["shareL0CSize=", f"{whole.shareL0CSize} B"]),
+                          (dict(shareL1Size=524288, shareL0CSize=131072), []), ({}, [])):
+        A, B, out, found = launch(96, 112, 128, 1, made(**change), plain)
+        close(out, exact(A, B))
+        assert len(found) == bool(words) and all(w in found[0].message for w in words)
+
+
+def test_what_the_config_and_the_types_ask_of_a_tiling():
+    steps = dict(stepM=2, stepKa=4, depthA1=8)                  # all of K: 4 blocks
+    close(*(lambda r: (r[2], exact(r[0], r[1])))(launch(96, 112, 128, 1, made(**steps, shareL1Size=524160), config="CFG_MDL")))
+    with pytest.raises(hp.KernelError, match="stepM=2 and stepKa=2.*all of K \\(4 blocks\\)"):
+        launch(96, 112, 128, 1, made(stepM=2, stepKa=2, depthA1=4, stepKb=2, depthB1=4), config="CFG_MDL")
+    eight = host.matmul_tiling(32, 32, 24, dtype="float32", trans_b=True, base=(32, 32, 8))
+    run(32, 32, 24, a="float32", tb=True, tiling=eight)
+    with pytest.raises(hp.KernelError, match="baseK=8, and B is not transposed: the load that turns it moves 16 rows"):
+        run(32, 32, 24, a="float32", tiling=eight)
+
+
+def test_a_batch_needs_the_sizes_of_its_layout():
+    tiling = host.matmul_tiling(16, 16, 16)
+    with pytest.raises(hp.KernelError, match=r"ALayoutInfo of the tiling is \(0, 0, 0, 0, 0\)"):
+        launch(16, 16, 16, 1, tiling, body="mm.IterateBatch(cGm, 1, 1, false);", layout="BSNGD", layout_c="BSNGD")
+
+
+# ---- arrays
+def test_integer_sums_in_an_array_of_floats():
+    A, B = matrices(32, 48, 64, "int8")
+    tiling = host.matmul_tiling(32, 48, 64, dtype="int8", out="int32", trans_b=True)
+    kernel = hp.compile(text("int8", "int32", tb=True))
+    for kind, warned in ((np.float32, True), (np.int32, False), (np.uint32, False)):
+        out = np.zeros((32, 48), kind)
+        found = [f for f in kernel[1](A, np.ascontiguousarray(B.T), np.zeros(48, np.int32), out, np.zeros(512, np.uint8), tiling).findings if f.severity != "note"]
+        assert (out.view(np.int32) == exact(A, B)).all()
+        assert [(f.code, f.severity, "int32_t" in f.message and "argument c is an array of float32" in f.message, "IterateAll" in f.source) for f in found] == [("HOST_ARGUMENT", "warning", True, True)] * warned
+    A, B = matrices(16, 16, 16)
+    found = hp.compile(text())[1](A, B, np.zeros(16, np.float32), np.zeros((16, 16), np.int32), np.zeros(512, np.uint8), host.matmul_tiling(16, 16, 16)).findings
+    assert [f.code for f in found if f.severity == "warning"] == ["HOST_ARGUMENT"]
