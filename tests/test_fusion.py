@@ -6,12 +6,13 @@ import sys
 import numpy as np
 import pytest
 
+import helpers as hp
 from helpers.frameworks import launcher
 from helpers.views.graph import graphs
 from chapters import ROOT
 
 ms = pytest.importorskip("mindspore", reason="MindSpore is not installed: pip install mindspore")
-from helpers.frameworks import fusion  # noqa: E402
+from helpers.frameworks import fusion, fusion_pass  # noqa: E402
 from helpers.frameworks.networks import fused, unfused  # noqa: E402
 
 nn = ms.nn                      # mindspore.rewrite knows a base class by this name only
@@ -300,8 +301,12 @@ def test_onnx_of_the_network_without_our_kernels(tmp_path):
         ms.onnx.export(fusion.fuse(unfused.Block())[0], *BLOCK, file_name=str(tmp_path / "fused.onnx"))
 
 
-def test_a_missing_pass_is_no_exception():
+def test_a_missing_pass_is_no_exception(monkeypatch):
+    """Of MindSpore, but of ours. Chapter 12 registers the real one: where it fires, and where it must not."""
     assert ms.graph.register_custom_pass("none", str(ROOT / "none.so"), device="cpu") is False
+    monkeypatch.setattr(fusion_pass, "build", lambda: ROOT / "none.so")
+    with pytest.raises(hp.SetupError, match="did not take the pass workbook_swiglu"):
+        fusion_pass.register()
 
 
 def test_picture_of_a_graph():
