@@ -119,20 +119,21 @@ def _last_words(output: str) -> str:
 
 def _line_of(job: Job, frames: list[int]) -> int | None:
     """The innermost line of the learner's text among the frames, where the machine has a tool that can tell."""
+    generated = os.path.splitext(os.path.basename(job.kernel))[0] + ".cpp"      # binutils names the file itself where #line begins
+    return next((line for file, line in places(job.kernel, frames) if file.endswith(job.label) or os.path.basename(file) == generated), None)
+
+
+def places(binary: str, frames: list[int]) -> list[tuple[str, int]]:
+    """Files and lines of code at these offsets, innermost first, calls that were inlined too; none where no tool can tell."""
     tool = _symbolizer()
     if not frames or tool is None:
-        return None
-    command = [*tool, job.kernel, *(hex(f) for f in frames)]
+        return []
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=10)
+        done = subprocess.run([*tool, binary, *(hex(f) for f in frames)], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=10)
     except (OSError, subprocess.SubprocessError):
-        return None
-    generated = os.path.splitext(job.kernel)[0] + ".cpp"      # binutils names the file itself where #line begins
-    for text in done.stdout.splitlines():
-        place = re.match(r"(.*?):(\d+)(:\d+)?( |$)", text)
-        if place and int(place[2]) > 0 and (place[1].endswith(job.label) or os.path.basename(place[1]) == os.path.basename(generated)):
-            return int(place[2])
-    return None
+        return []
+    found = (re.match(r"(.*?):(\d+)(:\d+)?( |$)", text) for text in done.stdout.splitlines())
+    return [(place[1], int(place[2])) for place in found if place and int(place[2]) > 0]
 
 
 def _symbolizer() -> list[str] | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from . import program_crash
 from .build import program as builder
 from .chips import DEFAULT, chip as find_chip
 from .errors import SEVERITIES, Finding, KernelError, counted
@@ -75,19 +76,18 @@ def run_program(program, files=None, *, args=(), chip=DEFAULT, style: str = "aut
     check: raise KernelError when the twin found an error; False returns the run with its findings.
     """
     profile = find_chip(chip)
-    built = isinstance(program, os.PathLike) and Path(program).suffix not in _SOURCES and os.access(program, os.X_OK)
-    executable = Path(program).resolve() if built else build_program(program, chip=profile, style=style, include=include, defines=defines)
+    built = isinstance(program, os.PathLike) and Path(program).suffix not in _SOURCES and os.access(program, os.X_OK) and not Path(program).is_dir()
+    sources = [] if built else list(_sources(program))
+    executable = Path(program).resolve() if built else _build(sources, profile, style, include, defines)
     with tempfile.TemporaryDirectory(prefix="program-") as folder:
         before = _lay_out(Path(folder), files or {})
         report = Path(folder) / ".twin-report.json"
         run = _start(executable, Path(folder), report, [str(a) for a in args], float(timeout))
         found = json.loads(report.read_text()) if report.exists() else {}
+        findings = program_crash.explain(run.returncode, Path(f"{report}{program_crash.TRAIL}"), executable, {s.label: s.text for s in sources}, run.stderr, _findings(found))
         written = _collect(Path(folder), before, report)
-    result = ProgramRun(run.returncode, run.stdout, run.stderr, written, profile, _findings(found), found.get("calls", []),
+    result = ProgramRun(run.returncode, run.stdout, run.stderr, written, profile, findings, found.get("calls", []),
                         [_launch(r) for r in found.get("launches", [])], found.get("peak_bytes", 0))
-    if run.returncode < 0 and not any(f.severity == "error" for f in result.findings):
-        name = signal.Signals(-run.returncode).name
-        result.findings.append(Finding("CRASH", "error", None, f"The program was ended by {name}.", "Look for a null pointer or a wrong index in the host code."))
     if check:
         _raise(result)
     return result
@@ -95,24 +95,34 @@ def run_program(program, files=None, *, args=(), chip=DEFAULT, style: str = "aut
 
 def build_program(program, *, chip=DEFAULT, style: str = "auto", include=(), defines=None) -> Path:
     """The executable of a host program."""
+    return _build(list(_sources(program)), find_chip(chip), style, include, defines)
+
+
+def _build(sources, chip, style: str, include, defines) -> Path:
     if style not in ("auto", builder.DEVICE, builder.CPU):
         raise ValueError(f'style={style!r} is not "auto", "npu" or "cpu".')
-    sources = list(_sources(program))
-    return builder.build(sources, chip=find_chip(chip), style="" if style == "auto" else style, include=include, defines=defines)
+    return builder.build(sources, chip=chip, style="" if style == "auto" else style, include=include, defines=defines)
 
 
 def _sources(program):
     if isinstance(program, dict):
         for name, text in program.items():
-            yield builder.File(name, text)
+            if not isinstance(text, str):
+                raise TypeError(f"program[{name!r}] is a {type(text).__name__}: a dict holds the text of each file; files on disk go into a list of Paths.")
+            yield builder.File(str(name), text)
         return
     if isinstance(program, str):
         if "\n" not in program and program.endswith((".cpp", ".cc", ".asc")):
             raise ValueError(f"{program!r} is a file name: hp.run_program(Path({program!r})) reads the file")
         yield builder.File("main.asc", program)
         return
-    for path in [program] if isinstance(program, os.PathLike) else program:
-        path = Path(path)
+    paths = [program] if isinstance(program, os.PathLike) else program
+    if not isinstance(paths, (list, tuple)) or not paths or not all(isinstance(p, (str, os.PathLike)) for p in paths):
+        what = repr(program) if program is None or isinstance(program, (list, tuple)) else f"of type {type(program).__name__}"
+        raise TypeError(f"program is {what}: give a Path, the text of a program, a list of Paths, or {{file name: text}}.")
+    for path in map(Path, paths):
+        if path.is_dir():
+            raise ValueError(f"{path} is a folder: name its source files, such as list(Path({str(path)!r}).glob(\"*.cpp\")).")
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
@@ -163,7 +173,7 @@ def _collect(folder: Path, before: dict[str, bytes], report: Path) -> dict[str, 
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
-        if path.is_file() and path != report:
+        if path.is_file() and not path.name.startswith(report.name):
             data = path.read_bytes()
             if before.get(name) != data:
                 found[name] = data

@@ -10,7 +10,7 @@ import pytest
 
 import acl_programs as programs
 import helpers as hp
-from helpers import cc
+from helpers import cc, crash
 from helpers.build import program as builder
 from helpers.program import build_program
 
@@ -161,7 +161,64 @@ def test_a_clean_program_has_no_finding_and_events_carry_the_estimate(mistakes):
     assert float(ms) * 1e3 == pytest.approx(sum(r["end_us"] - r["start_us"] for r in run.launches), rel=1e-3)
 
 
+CRASHES = {
+    "main.cpp": r"""#include <cstdlib>
+#include <string>
+static int own = 1;
+int last(int* p, int n);
+int deep(int n) { volatile char room[4096]; room[0] = char(n); return deep(n + room[0]) + room[0]; }   // stack
+int main(int count, char** words) {
+    const std::string what = count > 1 ? words[1] : "";
+    if (what == "null") return last(nullptr, 0);
+    if (what == "zero") return 700 * own / (count - 2);    // zero
+    if (what == "abort") abort();                          // abort
+    if (what == "throw") throw std::string("x");           // throw
+    if (what == "stack") return deep(1);
+    return own - 1;
+}
+""",
+    "last.cpp": r"""static int own = 2;
+int last(int* p, int n) {
+    p[n] += own;                                           // null
+    return p[n + 1];
+}
+""",
+}
+CRASHED = {"null": "used a null pointer", "zero": "divided an integer by zero", "abort": r"called abort\(\)", "throw": "called abort.*terminate called", "stack": "stack of the host code ran out"}
+
+
+@pytest.mark.parametrize("name", CRASHED)
+def test_a_crash_of_host_code_has_words_and_a_line(name):
+    with pytest.raises(hp.KernelError) as caught:
+        hp.run_program(CRASHES, args=(name,))
+    finding, = caught.value.findings
+    file = next(f for f, text in CRASHES.items() if f"// {name}" in text)
+    assert finding.code == "CRASH" and re.search(CRASHED[name], finding.message) and "ost code" in finding.message and finding.hint
+    if crash._symbolizer():
+        assert (finding.file, finding.line) == (file, 1 + CRASHES[file][:CRASHES[file].index(f"// {name}")].count("\n")) and f"// {name}" in finding.source
+
+
+def test_a_program_that_does_not_crash_has_no_finding():
+    run = hp.run_program(CRASHES)
+    assert (run.exit_code, run.findings, run.files) == (0, [], {})
+
+
 # ---- building
+def test_names_that_two_files_define_are_shown_with_both():
+    with pytest.raises(hp.CompileError) as caught:
+        hp.run_program({"one.cpp": "static int mine;\nint size() { return mine; }\nint main() { return size(); }\n", "two.cpp": "static int mine;\n\nint main() { return mine; }\nint size() { return 2; }\n"})
+    said = {f.message for f in caught.value.findings}
+    assert said == {"main() is the start of a program, and this one has it 2 times: one.cpp, line 3; two.cpp, line 3.", "size is defined 2 times: one.cpp, line 2; two.cpp, line 4."}
+
+
+def test_a_program_is_text_or_paths(tmp_path):
+    for wrong, words in ((None, "program is None: give a Path"), ([], r"program is \[\]"), (3, "of type int"), ({"a.cpp": b""}, r"program\['a.cpp'\] is a bytes")):
+        with pytest.raises(TypeError, match=words):
+            hp.run_program(wrong)
+    with pytest.raises(ValueError, match="is a folder: name its source files"):
+        hp.run_program(tmp_path)
+
+
 def test_compile_errors_show_the_learners_line():
     text = programs.CHEVRON["add.asc"].replace("CHECK(aclrtSetDevice(0));", "CHECK(aclrtSetDevice(0, 1, 2, 3, 4));")
     line = text[:text.index("aclrtSetDevice(0, 1")].count("\n") + 1

@@ -12,6 +12,7 @@ from .scan import blank
 SHOWN = 3
 _MESSAGE = re.compile(r"^(?P<file>.+?):(?P<line>\d+):(?:(?P<column>\d+):)?\s+(?P<kind>fatal error|error|warning|note|  required from(?: here)?)"
                       r"(?::\s*(?P<text>.*)|(?P<rest>.*))$")
+_TWICE = re.compile(r"multiple definition of [`'](?P<gnu>[^'\n]+)'|duplicate symbol: (?P<lld>[^\n]+)")
 _LINK = re.compile(r"undefined (?:reference to|symbol:) [`']?(?P<name>[^'\n>]+)'?")
 
 
@@ -154,6 +155,28 @@ def _link_errors(log: str, renamed: dict) -> list[Finding]:
     names = dict.fromkeys(hints.plain(_back(m["name"].strip(), renamed)) for m in _LINK.finditer(log))
     return [replace(Finding("COMPILE", "error", None, f"{name} is declared and used, but its body is nowhere."),
                     hint="Write the function's body in this cell, or remove the call.") for name in names]
+
+
+def defined_twice(log: str, files: list[tuple[str, str]]) -> list[Finding]:
+    """Names that several files of one program define. files: (label, text), in the order of the objects unit0.o, unit1.o …"""
+    rows, found = log.splitlines(), {}
+    for at, row in enumerate(rows):
+        match = _TWICE.search(row)
+        if match:
+            name = hints.plain((match["gnu"] or match["lld"]).strip()).split("(")[0].strip()
+            end = next((i for i in range(at + 1, len(rows)) if _TWICE.search(rows[i]) or ": in function" in rows[i]), len(rows))
+            found.setdefault(name, set()).update(int(n) for n in re.findall(r"\bunit(\d+)\.o\b", "\n".join(rows[max(0, at - 1):end])))
+    return [_twice(name, sorted(n for n in units if n < len(files)), files) for name, units in found.items()]
+
+
+def _twice(name: str, units: list[int], files: list[tuple[str, str]]) -> Finding:
+    places = []
+    for label, text in (files[n] for n in units):
+        rows = [i for i, row in enumerate(blank(text).splitlines(), 1) if re.search(rf"\b{re.escape(name.split('::')[-1])}\s*(?:\(|=|;|\[|\{{)", row)]
+        places.append(f"{label}, line {rows[0]}" if rows else label)
+    what = f"{name}() is the start of a program, and this one has it" if name == "main" else f"{name} is defined"
+    hint = "Give run_program the files of one program only." if name == "main" else "Keep one of them, or mark them static (inline in a header)."
+    return Finding("COMPILE", "error", None, f"{what} {len(places) or 'several'} times: {'; '.join(places) or 'see the .log'}.", hint)
 
 
 def _last_words(log: str) -> str:

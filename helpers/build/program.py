@@ -49,7 +49,8 @@ def build(files: list[File], *, chip, style: str = "", include=(), defines: dict
     flags = (*runtime.kernel_flags(compiler), *unit.prefix(source.scan(""), arch, cache, compiler), "-include", str(twin.INCLUDE / "cann/twin_program.h"),
              f"-DTWIN_CPU_STYLE={int(style == CPU)}", *(part for p in search for part in ("-iquote", str(p))), *(f"-I{p}" for p in search),
              *runtime.include_flags(), *unit.arch_flags(arch))
-    link = (twin_runtime.library, f"-Wl,-rpath,$ORIGIN:{twin_runtime.folder}", "-pthread")
+    # The library watches a program that crashes before its first ACL call, too.
+    link = ("-Wl,--no-as-needed", twin_runtime.library, f"-Wl,-rpath,$ORIGIN:{twin_runtime.folder}", "-pthread")
     others = {}
     for f in files:
         others.update(twin.included(f.text.encode(), f.folder or Path("/nonexistent"), search))
@@ -68,6 +69,9 @@ def build(files: list[File], *, chip, style: str = "", include=(), defines: dict
                 _fail(done.stdout, f, u)
         done = unit.run(compiler, [*objects, *link, "-o", scratch / PROGRAM])
         if done.returncode:
+            twice = diagnose.defined_twice(done.stdout, [(f.label, f.text) for f in files])
+            if twice:
+                raise CompileError(f"The program was not built: {counted(len(twice), 'error')}.", twice[:diagnose.SHOWN], done.stdout)
             _fail(done.stdout, files[0], units[0])
         for path in objects:
             path.unlink()

@@ -1,10 +1,8 @@
 // Kernels of a host program: queued with their arguments, run on the twin when the stream is waited for.
 #include <algorithm>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
-#include <unistd.h>
 
 #include "acl_state.h"
 #include "cann/twin_program.h"
@@ -58,55 +56,6 @@ static aclError code_for(const LaunchResult& r, int kernel_type) {
     return mix ? 507049 : cube ? 507015 : 507035;
 }
 
-// ===== A touch of memory that is not open
-static const char* running_kernel = nullptr;
-static At running_at{};
-
-static void on_fault(int signal, siginfo_t* info, void*) {
-    At at = running_at;
-    std::string message, hint;
-    const char* code = "CRASH";
-    Allocation* a = nullptr;
-    for (auto& [p, m] : world().memory)
-        if (info->si_addr >= m->map && info->si_addr < m->map + m->map_bytes) a = m.get();
-    if (running_kernel) {
-        message = text("%s touched an address that it must not", running_kernel);
-        if (a) message += text(": byte %lld of %s", (long long)(static_cast<uint8_t*>(info->si_addr) - a->base), a->words().c_str());
-        hint = "Run the kernel from Python (hp.compile): it names the line.";
-        if (a) code = a->freed ? "USE_AFTER_FREE" : "GM_OUT_OF_BOUNDS";
-    } else if (a && a->side == Side::Device) {
-        code = a->freed ? "USE_AFTER_FREE" : "HOST_ARGUMENT";
-        message = text("Host code touched device memory: byte %lld of %s", (long long)(static_cast<uint8_t*>(info->si_addr) - a->base), a->words().c_str());
-        hint = "The host cannot follow a device pointer: copy with aclrtMemcpy, and use the host's buffer.";
-    } else if (a) {
-        code = a->freed ? "USE_AFTER_FREE" : "OUT_OF_BOUNDS";
-        message = text("Host code touched byte %lld of %s", (long long)(static_cast<uint8_t*>(info->si_addr) - a->base), a->words().c_str());
-        hint = "Compare the index with the size given to the allocation.";
-    } else {
-        message = text("The program stopped with signal %d at address %p", signal, info->si_addr);
-        hint = "Look for a null pointer or an index that is too large in the host code.";
-    }
-    fflush(stdout);
-    note_finding(code, 2, at, message + ".", hint);
-    write_report();
-    _exit(128 + signal);
-}
-
-void watch_faults() {
-    static bool once = false;
-    if (once) return;
-    once = true;
-    static char stack[64 * 1024];
-    stack_t alternate{};
-    alternate.ss_sp = stack;
-    alternate.ss_size = sizeof stack;
-    sigaltstack(&alternate, nullptr);
-    struct sigaction action{};
-    action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    for (int s : {SIGSEGV, SIGBUS}) sigaction(s, &action, nullptr);
-}
-
 // ===== Running one
 static std::string line_of(const Unit& u, int line) {
     std::istringstream in(u.source);
@@ -151,12 +100,10 @@ static aclError execute(Call1& c, Stream* stream) {
         if (a->side != Side::Host) spec.gm.push_back({a->base, a->bytes, DType::None, a->name.empty() ? "device memory" : a->name, !a->written});
     {
         Open open;
-        running_kernel = e.name;
-        running_at = c.at;
+        now_running(e.name, c.at);
         run_launch(spec, result);
         launch_forget();
-        running_kernel = nullptr;
-        running_at = {};
+        now_running(nullptr, {});
         for (Allocation* a : passed) a->written = true;
         for (auto& [p, a] : world().memory) {
             if (a->freed || a->side == Side::Host) continue;

@@ -111,6 +111,7 @@ struct Open { Open(); ~Open(); };                // device memory can be touched
 std::string overrun(Allocation& a);              // "" or what was written behind its end
 
 void watch_faults();                             // names a touch of closed memory; only in a host program
+void now_running(const char* kernel, At at);     // what a fault is put down to; null: host code
 
 // ===== Streams
 Stream* stream_of(void* handle);                 // null: unknown handle; nullptr names the standard stream

@@ -4,12 +4,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <cstring>
 
 #include "fibers.h"
+#include "registers.h"
 #include "runner.h"
 
 namespace twin {
@@ -22,23 +22,6 @@ uint64_t code_base = 0;
 volatile sig_atomic_t depth = 0;
 sigjmp_buf back;
 int nowhere = -1;                  // /dev/null
-
-struct Registers { uint64_t pc = 0, sp = 0; };
-Registers registers(void* context) {
-    auto* u = static_cast<ucontext_t*>(context);
-    (void)u;
-#if defined(__linux__) && defined(__x86_64__)
-    return {uint64_t(u->uc_mcontext.gregs[REG_RIP]), uint64_t(u->uc_mcontext.gregs[REG_RSP])};
-#elif defined(__linux__) && defined(__aarch64__)
-    return {u->uc_mcontext.pc, u->uc_mcontext.sp};
-#elif defined(__APPLE__) && defined(__arm64__)
-    return {u->uc_mcontext->__ss.__pc, u->uc_mcontext->__ss.__sp};
-#elif defined(__APPLE__) && defined(__x86_64__)
-    return {u->uc_mcontext->__ss.__rip, u->uc_mcontext->__ss.__rsp};
-#else
-    return {};
-#endif
-}
 
 // The argument whose neighbourhood (up to half of the empty space between two) holds the address.
 void nearest_argument(uint64_t address, CrashRecord& r) {
