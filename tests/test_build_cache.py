@@ -2,6 +2,7 @@
 import multiprocessing
 import os
 import shutil
+import subprocess
 import time
 import uuid
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import helpers as hp
+from helpers.build import runtime, twin
 from helpers.build.cache import Cache, key
 
 
@@ -65,6 +67,28 @@ def test_damaged_entry_is_rebuilt(cache, damage):
     assert cache.get(key("x")) is None
     again = cache.build(key("x"), "kernel", writer("good"))
     assert (again / "thing").read_text() == "good"
+
+
+@pytest.mark.parametrize("said, tries", [("error: no such thing", 1), ("fatal error: No space left on device", 2)])
+def test_a_runtime_that_does_not_compile_is_not_tried_again(cache, monkeypatch, said, tries):
+    """Every launch would wait for it: only a changed text, or a fault that may pass, is worth another try."""
+    source, calls, digest = next(twin.RUNTIME.glob("*.cpp")), [], [uuid.uuid4().hex]
+
+    class Refuses:
+        kind, identity = "gcc", "a compiler that refuses"
+
+        def run(self, args, timeout=0):
+            calls.append(args)
+            return subprocess.CompletedProcess(args, 1, f"{source.name}:1:1: {said}\n", "")
+    monkeypatch.setattr(twin, "source_digests", lambda: {source: digest[0]})
+    for _ in range(2):
+        with pytest.raises(hp.SetupError, match=f"{source.name} of the twin runtime did not compile(.|\n)*{said}"):
+            runtime.ensure(cache=cache, compiler=Refuses())
+    assert len(calls) == tries
+    digest[0] = uuid.uuid4().hex                          # edited
+    with pytest.raises(hp.SetupError):
+        runtime.ensure(cache=cache, compiler=Refuses())
+    assert len(calls) == tries + 1
 
 
 def test_prune_removes_the_longest_unused(cache):

@@ -30,6 +30,8 @@ _CLANG_FLAGS = ("-Wno-c++11-narrowing", "-Wno-unknown-attributes", "-Wno-unused-
 PREFIX = "twin/cell.h"                         # read before every kernel text
 
 Progress = Callable[[str, int, int], None]     # what, steps done, steps in all
+_refused: dict[str, str] = {}                  # key of an object that does not compile: what the compiler said
+_PASSES = ("No space left", "annot allocate", "out of memory", "Killed", "internal compiler error")     # may work the next time
 
 
 def kernel_flags(compiler: Compiler) -> tuple[str, ...]:
@@ -68,6 +70,9 @@ def ensure(progress: Progress | None = None, cache: Cache | None = None, compile
     found = cache.get(whole)
     if found:
         return Runtime(found.path, whole)
+    for object_key in keys.values():             # the same text again: no need to wait for the same answer
+        if object_key in _refused:
+            raise SetupError(_refused[object_key])
     with cache.lock("runtime"):      # one process compiles, the others wait and then find it done
         entry = cache.build(whole, "runtime", lambda folder: _build(folder, keys, flags, cache, compiler, progress),
                             f"twin runtime, {compiler}")
@@ -98,9 +103,14 @@ def _build(folder: Path, keys: dict[Path, str], flags, cache: Cache, compiler: C
     def compile_one(source: Path) -> Path:
         def make(scratch: Path):
             out = compiler.run([*flags, f"-I{twin.INCLUDE}", f"-I{twin.RUNTIME}", "-c", source, "-o", scratch / "unit.o"])
-            _require(out, f"{source.name} of the twin runtime did not compile with {compiler}")
             if twin.source_digests()[source] != digests[source]:   # edited while the compiler read it
                 raise SetupError(f"{source.name} or a header of it changed while it was compiled; run the cell again")
+            try:
+                _require(out, f"{source.name} of the twin runtime did not compile with {compiler}")
+            except SetupError as error:
+                if not any(words in out.stdout for words in _PASSES) and out.returncode > 0:
+                    _refused[keys[source]] = str(error)
+                raise
         entry = cache.build(keys[source], "object", make, source.name)
         step(source.name, 1)
         return entry / "unit.o"
@@ -109,7 +119,11 @@ def _build(folder: Path, keys: dict[Path, str], flags, cache: Cache, compiler: C
     # biggest first: the last job to start is then a short one
     order = sorted(keys, key=lambda s: -s.stat().st_size)
     with ThreadPoolExecutor(JOBS) as pool:
-        objects = dict(zip(order, pool.map(compile_one, order)))
+        try:
+            objects = dict(zip(order, pool.map(compile_one, order)))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)   # the others would only make the message wait
+            raise
     library = [o for s, o in objects.items() if s.name != twin.RUNNER]
     link = _link_flags(compiler)
     _require(compiler.run(["-shared", *link, *sorted(library), "-o", folder / LIBRARY, f"-Wl,-soname,{LIBRARY}", "-pthread"]),
