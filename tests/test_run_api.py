@@ -1,6 +1,7 @@
 """hp.compile, kernel[blocks](…), Run, hp.expect_error: the names that notebooks rely on."""
 from __future__ import annotations
 
+import ast
 import copy
 import subprocess
 import sys
@@ -311,3 +312,38 @@ def test_plain_python_needs_no_ipython():
     """)
     done = subprocess.run([sys.executable, "-c", script], input=ADD, capture_output=True, text=True, cwd=Path(__file__).parent.parent)
     assert done.stdout == "block 0 is done\n 2.0\n" and done.stderr == ""
+
+
+# ---- the package
+LOADED = """
+import sys
+import helpers as hp
+later = {module for module, _ in hp._LATER.values()}
+assert not [m for m in later if f"helpers.{m}" in sys.modules], sorted(sys.modules)
+assert set(hp.__all__) <= set(dir(hp)) and "WorkbookError" in dir(hp)
+from helpers.profile import advise             # binds the name helpers.profile, which goes on to be the function
+from helpers.ubsim import queues
+import helpers.doctor, helpers.host
+names = {}
+exec("from helpers import *", names)
+assert set(hp.__all__) <= names.keys()
+for name in hp.__all__:
+    assert names[name] is getattr(hp, name)
+    assert name == "host" or callable(names[name]), name
+assert hp.profile.__module__ == "helpers.profile" and hp.host is sys.modules["helpers.host"]
+try:
+    hp.run_programm
+except AttributeError as error:
+    print(error)
+"""
+
+
+def test_what_few_notebooks_use_is_loaded_later():
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("module 'helpers' has no attribute 'run_programm'\n", "")
+
+
+def test_type_checkers_see_the_names_that_are_loaded_later():
+    tree = ast.parse(Path(hp.__file__).read_text(encoding="utf-8"))
+    block, = [n for n in tree.body if isinstance(n, ast.If)]
+    assert {a.asname or a.name for n in block.body for a in n.names} == set(hp._LATER)

@@ -116,7 +116,7 @@ void watch_faults() {
 
 // A program that was started for its report is watched from its first line on.
 __attribute__((constructor)) static void watch_from_the_start() {
-    const char* report = getenv("TWIN_REPORT");
+    const char* report = getenv(kReport);
     if (!report || strlen(report) + 16 > sizeof trail) return;
     snprintf(trail, sizeof trail, "%s.crash", report);
     watch({SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT});

@@ -10,7 +10,6 @@ namespace acl {
 
 constexpr int kNote = 0, kWarning = 1, kError = 2;
 constexpr size_t kCallRows = 4000;
-constexpr const char* kWhere = "TWIN_REPORT";      // variable with the file for the report
 
 World& world() {
     static World* w = new World;                 // outlives every static object of the program
@@ -140,7 +139,7 @@ static void put_at(FILE* f, At at) {
 }
 
 void write_report() {
-    const char* path = getenv(kWhere);
+    const char* path = getenv(kReport);
     if (!path) return;
     FILE* f = fopen(path, "w");
     if (!f) return;

@@ -123,6 +123,7 @@ const Task* user_of(const Allocation* a, Stream** where = nullptr);  // a waitin
 // ===== Findings
 void note_finding(const char* code, int severity, At at, std::string message, std::string hint, std::string source = "", int count = 1);
 void report_leaks(At at, const char* when);
+constexpr const char* kReport = "TWIN_REPORT";      // variable with the file for it
 void write_report();
 void at_exit_once();                             // writes the report when the program ends
 const char* recent_message();
