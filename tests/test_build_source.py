@@ -162,10 +162,13 @@ constexpr int n = 4;
 const float k[2] = {1, 2};
 __BLOCK_LOCAL__ int mine;
 int unused = 1;
+int first = 1, second[2] = {1, 2}, never = 3; int fn(int first_of_all); int int_of(3); thread_local int own = 1;
+__gm__ int everybody = 1; static int const fixed = 3; int const* const nowhere = nullptr; template <class T> constexpr T two = T(2);
+struct Options { static inline int level = 1; static constexpr int least = 0; static const int most; static __aicore__ inline int top() { return level; } };
 namespace inner { unsigned int counter{0}; }
 struct Tiling { uint32_t a = 7; };
-class K { public: __aicore__ inline void Run() { static int calls = 0; static constexpr int c = 3; ++calls; g += c; } TPipe* pipe; int member = 0; };
-__aicore__ inline int f(int v) { return v + table[0] + inner::counter + mine + n; }
+class K { public: __aicore__ inline void Run() { static int calls = 0; static constexpr int c = 3; static int const last = 1; ++calls; g += c + last; } TPipe* pipe; int member = 0; };
+__aicore__ inline int f(int v) { return v + table[0] + inner::counter + mine + n + first + second[0] + int_of + own + everybody + fixed + two<int> + Options::level + Options::least; }
 extern "C" __global__ __aicore__ void k(GM_ADDR x) { Tiling t{}; printf("%d", f(g) + t.a); }
 int host() { static int h = 0; return ++h; }
 """
@@ -173,8 +176,9 @@ int host() { static int h = 0; return ++h; }
 
 def test_variables_that_all_blocks_share_are_named():
     found = {f.message.split()[0]: f for f in lint.check(SHARED, first_line=10)}
-    assert {name: f.line for name, f in found.items()} == {"g": 12, "table": 13, "counter": 18, "calls": 20}
+    assert {name: f.line for name, f in found.items()} == {"g": 12, "table": 13, "first": 18, "second": 18, "int_of": 18, "own": 18, "level": 20, "counter": 21, "calls": 23}
     assert all((f.code, f.severity) == ("UNSUPPORTED_API", "warning") for f in found.values())
+    assert "is static" in found["level"].message and [SHARED.splitlines()[f.line - 10][f.column - 1:].startswith(n) for n, f in found.items()] == [True] * 9
     assert "is static" in found["calls"].message and "outside of all functions" in found["g"].message and "constexpr" in found["g"].hint
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 import re
 
 from ..errors import Finding, with_source
-from .scan import active, blank, closing, line_of
+from . import shared_variables
+from .scan import active, blank, line_of
 from .source import KNOWN
 
 _LIBM = ("sqrtf expf logf log2f log10f powf sinf cosf tanf asinf acosf atanf sinhf coshf tanhf fabsf floorf ceilf roundf truncf "
@@ -17,11 +18,6 @@ _HEAP = re.compile(r"\bstd\s*::\s*(vector|string|map|unordered_map|set|list|dequ
 _STREAM = re.compile(r"\bstd\s*::\s*(cout|cerr|clog)\b")
 _UNSIGNED = re.compile(r"\b(?:const\s+)?(?:uint(?:8|16|32|64)_t|unsigned(?:\s+int)?|size_t)\s+(\w+)\s*[=;,){]")
 _STACK_ARRAY = re.compile(r"^[ \t]*(?:(?:const|volatile)\s+)?(half|float|double|u?int(?:8|16|32|64)_t|bfloat16_t|int|char)\s+(\w+)\s*\[\s*(\d+)\s*\]\s*[;={]", re.M)
-# A variable that may change; what follows const, constexpr or a mark of memory that each block has is none.
-_VARIABLE = re.compile(r"(?:(?:static|inline|volatile)\s+)*(?!(?:const|constexpr|extern|using|typedef|template|struct|class|enum|union|namespace|return|friend|static|inline|volatile)\b)"
-                       r"(?:(?:unsigned|signed|long|short)\s+)*[A-Za-z_][\w:]*(?:\s*<[^;{}()]*>)?[\s*&]+(\w+)\s*(?:\[[^;{}]*\]\s*)*(?:=[^;]*|\{[^;{}]*\})?;")
-_STATIC = re.compile(r"\bstatic\s+(?!(?:volatile\s+)?(?:const|constexpr)\b)[^;(){}=]*?(\w+)\s*(?:\[[^;{}]*\]\s*)*(?:=[^;]*|\{[^;{}]*\})?;")
-_DEVICE = re.compile(r"\b(?:__aicore__|__global__)\b[^;{}]*\{")
 _SIZE = {"half": 2, "bfloat16_t": 2, "float": 4, "double": 8, "int": 4, "char": 1}
 _STACK_LIMIT = 8192
 
@@ -60,42 +56,10 @@ def check(text: str, first_line: int = 1, known: dict | None = None) -> list[Fin
         if size > _STACK_LIMIT and _in_function(code, match.start()):
             add(match.start(2), "OUT_OF_MEMORY", "warning", f"{match[2]} puts {size} B on the stack of an AI core, which is small.",
                 "Use a TBuf: local memory is managed, the stack is not.")
-    for position, name, where in _shared_variables(code):
+    for position, name, where in shared_variables.find(code):
         add(position, "UNSUPPORTED_API", "warning", f"{name} is a variable {where} and changes: here all blocks share it, on a device every core has its own copy or none.",
             "Make it a member of the kernel class or a local variable; say constexpr when it never changes.")
     return sorted(found, key=lambda f: (f.severity != "error", f.line))
-
-
-def _shared_variables(code: str) -> list[tuple[int, str, str]]:
-    """Variables of device code that outlive a call: (position, name, "outside of all functions" or "that is static")."""
-    bodies = [(m.end(), end) for m in _DEVICE.finditer(code) if (end := closing(code, m.end() - 1)) > 0]
-    device = " ".join(code[a:z] for a, z in bodies)
-    found = [(a + m.start(1), m[1], "that is static") for a, z in bodies for m in _STATIC.finditer(code[a:z])]
-    for start, statement in _outside(code):
-        variable = _VARIABLE.fullmatch(statement)
-        if variable and re.search(rf"\b{variable[1]}\b", device):
-            found.append((start + variable.start(1), variable[1], "outside of all functions"))
-    return sorted(set(found))
-
-
-def _outside(code: str):
-    """Statements outside of functions and classes, with their positions."""
-    at, begun = 0, 0
-    for m in re.finditer(r"^[ \t]*#[^\n]*|[;{}]", code, re.M):
-        if m.start() < at:
-            continue
-        if m[0] == ";" or m[0] == "}" or m[0].lstrip().startswith("#"):
-            text = code[begun:m.start()].strip()
-            if m[0] == ";" and text:
-                yield code.index(text, begun), text + ";"
-        elif not re.search(r"\bnamespace\b[\w\s:]*$|\bextern\s*\"[^\"]*\"\s*$", code[begun:m.start()]):
-            end = closing(code, m.start())
-            if end < 0:
-                return
-            at = end + 1
-            if re.search(r"=\s*$|\w\s*$", code[begun:m.start()]) and re.match(r"\s*;", code[at:]) and not re.search(r"\b(struct|class|enum|union)\b", code[begun:m.start()]):
-                continue                     # the braces of an initialiser: the statement goes on
-        begun = max(at, m.end())
 
 
 def _in_function(code: str, at: int) -> bool:
