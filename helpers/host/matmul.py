@@ -15,7 +15,7 @@ import ctypes as c
 import operator
 from functools import lru_cache
 
-from .. import chips
+from ..chips import chip as profile
 from .common import HostError, library, struct, type_name
 
 _TYPES = {"float16": 1, "bfloat16": 2, "float32": 3, "int8": 5, "uint8": 6, "int32": 9, "int4": 13}    # DType of the twin
@@ -61,7 +61,7 @@ class _Tiling:
     _kind = 0
 
     def __init__(self, chip="Ascend910B1"):
-        self.chip = chips.chip(chip)
+        self.chip = profile(chip)
         self._ask = _Ask(*((0 if name in _ZERO else 1 if name in ("dim", "mdl") else -1) for name in _ONE))
         self._ask.kind, self._split, self._made = self._kind, _Split(1, 1, 1), None
         for memory in ("l1", "l0a", "l0b", "l0c", "bt"):
