@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import helpers as hp
+from helpers import host
 from adv_kernels import complaints, run, text
 from kernel_text import assert_clean, assert_finds, kernel
 
@@ -107,6 +108,22 @@ def test_integers_xor_power():
     wrap = lambda v: (v + 2**31) % 2**32 - 2**31
     assert y[0, :8].tolist() == [81, -2**31, 1, wrap(7**13), 1, -1, 10**9, wrap(46341**2)]
     assert y[1, :8].tolist() == [wrap(int(v) ** 3) for v in x[1, :8]]
+
+
+def test_a_power_of_half_is_rounded_once():
+    """47 * 47 = 2209 lies between 2208 and 2210, as far from both; 45 * 45 and 2 to the 15th are halves; 300 * 300 is too large."""
+    x = np.resize(np.float16([47, 45, 49, 2, 300]), (1, N))
+    e = np.resize(np.float16([2, 2, 2, 15, 2]), (1, N))
+    y, _ = run("half", ["Power(d, s, b);"], x, e)
+    assert np.array_equal(y[0, :5], np.float16([2208, 2025, 2400, 32768, np.inf]))
+
+
+def test_workspace_of_power():
+    """Copies of 256 B in use at once: 4 for two tensors, 5 with a number, 14 in half; 256 B more; integers 6 and 7, and nothing more."""
+    for dtype, number, live, part, extra in (("float32", False, 4, 256, 256), ("float32", True, 5, 256, 256), ("float16", False, 14, 128, 256), ("float16", True, 14, 128, 256),
+                                             ("int32", False, 6, 256, 0), ("int32", True, 7, 256, 0)):
+        size = host.tmp_size("Power", 1000, dtype, number=number)
+        assert size == (live * part + extra, live * 1000 * np.dtype(dtype).itemsize + extra), dtype
 
 
 def test_special_values():
