@@ -41,6 +41,7 @@ def check(actual, expected, *, dtype=None, tile=None) -> Checked:
     tile: elements of a tile, or (elements of a tile, elements of a block): names tile and block of the first wrong element.
     Compute `expected` in float64 from the rounded inputs: a float16 reference has errors of its own.
     """
+    _tile_place(0, tile)                 # a wrong tile is said even when nothing else is wrong
     try:
         return _compared(_array(actual, dtype), _array(expected), dtype, tile)
     except CheckError as error:

@@ -28,6 +28,7 @@ class Npu:
     smi: str = ""           # what npu-smi says, "" = it does not run
     version: str = ""       # of CANN, "" = no file tells it
     soc: str = ""           # "Ascend910B3", "" = nothing tells it
+    refused: str = ""       # a compiler that is there and may not be started
 
     @property
     def ready(self) -> bool:
@@ -43,7 +44,7 @@ class Npu:
             lacks.append("no CANN toolkit")
         else:
             if not self.compiler:
-                lacks.append("no bisheng compiler in the toolkit")
+                lacks.append(f"{self.refused} of the toolkit is no program that may be executed" if self.refused else "no bisheng compiler in the toolkit")
             if not self.library:
                 lacks.append("no libascendcl.so in the toolkit")
         return lacks
@@ -59,14 +60,18 @@ def probe(environment=os.environ, root: str = "/") -> Npu:
     candidates.append((os.path.join(environment.get("HOME", ""), "Ascend/ascend-toolkit/latest"), "~/Ascend/ascend-toolkit/latest"))
     toolkit, origin = next(((p, o) for p, o in candidates if p and Path(p).is_dir()), ("", ""))
 
-    def first(names) -> str:
-        return next((str(Path(toolkit, n)) for n in names if toolkit and Path(toolkit, n).exists()), "")
+    def first(names, right=os.R_OK) -> str:
+        return next((str(Path(toolkit, n)) for n in names if toolkit and Path(toolkit, n).is_file() and os.access(Path(toolkit, n), right)), "")
 
-    compiler = first(_COMPILERS) or shutil.which("bisheng", path=environment.get("PATH", "")) or ""
+    compiler = first(_COMPILERS, os.X_OK) or shutil.which("bisheng", path=environment.get("PATH", "")) or ""
     device = device_files(root)
     said = _smi(environment, "info", "-l").strip().splitlines()
     return Npu(toolkit, origin, compiler, first(_LIBRARIES), device, said[0] if said else "", _version(toolkit),
-               _soc(environment) if said or environment.get(SOC) else "")
+               _soc(environment) if said or environment.get(SOC) else "", "" if compiler else _there(toolkit, _COMPILERS))
+
+
+def _there(toolkit: str, names) -> str:
+    return next((n for n in names if toolkit and Path(toolkit, n).exists()), "")
 
 
 def device_files(root: str = "/") -> bool:

@@ -7,6 +7,7 @@ import pytest
 
 import helpers as hp
 from helpers import npu_probe
+from helpers.npu import toolkit
 
 
 def program(path, text="exit 0"):
@@ -41,6 +42,22 @@ def test_each_missing_part_is_named(machine, gone, said):
     (machine / gone).unlink()
     npu = npu_probe.probe(environment(machine), str(machine))
     assert not npu.ready and npu.missing() == [said]
+
+
+def test_a_compiler_that_may_not_be_executed_is_none(machine):
+    place = "compiler/ccec_compiler/bin/bisheng"
+    (machine / "cann" / place).chmod(0o644)
+    npu = npu_probe.probe(environment(machine), str(machine))
+    assert npu.compiler == "" and npu.missing() == [f"{place} of the toolkit is no program that may be executed"]
+    with pytest.raises(hp.SetupError, match="cannot be built for the device: .*no program that may be executed"):
+        toolkit.find(npu)
+    (machine / "cann" / place).unlink()
+    (machine / "cann" / place).mkdir()                     # a folder of that name
+    (machine / "cann/lib64/libascendcl.so").unlink()
+    (machine / "cann/lib64/libascendcl.so").mkdir()
+    assert len(npu_probe.probe(environment(machine), str(machine)).missing()) == 2
+    program(machine / "cann/bin/bisheng")
+    assert npu_probe.probe(environment(machine), str(machine)).compiler == str(machine / "cann/bin/bisheng")
 
 
 def test_toolkit_by_place_and_none_at_all(machine, tmp_path):

@@ -14,6 +14,7 @@ import helpers as hp
 from helpers.program import run_program
 from helpers.ship import camel_case, check_project, compute_unit, snake_case
 from helpers.ship.check import check_description
+from helpers.ship.names import official
 
 ROOT = Path(__file__).resolve().parents[1]
 N, BLOCKS = 5000, 8
@@ -54,6 +55,8 @@ def test_other_spellings():
     assert camel_case("add_custom") == "AddCustom" and camel_case("k") == "K"
     assert [compute_unit(s) for s in ("Ascend910B3", "Ascend910_9391", "Ascend310P3", "Ascend910A", "Ascend310B1")] == [
         "ascend910b", "ascend910_93", "ascend310p", "ascend910", "ascend310b"]
+    assert [official(s, hp.chip("Ascend910B1")) for s in (None, "910b3", "Ascend910B2", "Ascend910_9391", "Ascend910B2C")] == [
+        "Ascend910B1", "Ascend910B3", "Ascend910B2", "Ascend910_9391", "Ascend910B2C"]
 
 
 # ---- launched directly
@@ -239,7 +242,8 @@ def test_missing_files_and_stale_objects(operator, tmp_path):
 
 @pytest.mark.parametrize("options, words", [({"op": "OtherName", "layout": "operator"}, "needs a kernel, a file and a header named other_name"), ({"layout": "zip"}, "is not"),
                                             ({"layout": "operator", "tiling": {"n": "1"}}, "no field n"), ({"outputs": ("q",)}, "no parameter q"),
-                                            ({"layout": "operator", "outputs": ("x",)}, "inputs first")])
+                                            ({"layout": "operator", "outputs": ("x",)}, "inputs first"), ({"soc": "Ascend999"}, "soc='Ascend999' is no SoC of Ascend910b"), ({"soc": ""}, "is no SoC"),
+                                            ({"soc": "Ascend310P3"}, "compiled for Ascend910B1, and Ascend310P3 has another architecture")])
 def test_a_wrong_wish_is_refused(launch, tmp_path, options, words):
     kernel, args = launch
     with pytest.raises(hp.WorkbookError, match=words):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..errors import WorkbookError
 from . import example, launch_project, operator_project
-from .names import camel_case, compute_unit, snake_case
+from .names import camel_case, compute_unit, official, snake_case
 
 LAYOUTS = ("launch", "operator")
 __all__ = ["Project", "camel_case", "check_project", "compute_unit", "ship", "snake_case"]
@@ -44,7 +44,7 @@ def ship(kernel, folder, args, *, blocks: int, layout: str = "launch", outputs=(
     if release not in (8, 9):
         raise WorkbookError(f"release={release!r}: projects are written for CANN 8 and 9.")
     shown = example.run(kernel, blocks, args, outputs)
-    soc = soc or shown.kernel.chip.name
+    soc = official(soc, shown.kernel.chip)
     if layout == "launch":
         written = launch_project.files(shown, soc, ARCH.get(int(shown.kernel.chip.npu_arch), "dav-2201"), release)
     else:
