@@ -164,6 +164,10 @@ def library(name: str, inputs: int, outputs: int, identity: str, planner: launch
     return f"{entry / (name + '.so')}:{name}"
 
 
+# Of a graph that has failed; the second in a function under ms.jit.
+_FAILED_BEFORE = ("An error occurred in the previous step of this model execution", "Invalid output number for flatten stub output nodes")
+
+
 @contextmanager
 def kernel_errors():
     """Turns MindSpore's report about a kernel that was stopped into the KernelError it stands for.
@@ -178,6 +182,10 @@ def kernel_errors():
         if gone:
             raise KernelError("The operator cannot run.", [Finding("HOST_ARGUMENT", "error", None, f"Its library has been deleted: {gone[1]}",
                 "Make the operator again; the library is built anew.")]) from None
+        if any(words in str(error) for words in _FAILED_BEFORE):
+            raise KernelError("The graph cannot run.", [Finding("HOST_ARGUMENT", "error", None, "An operator of this compiled graph was stopped in an "
+                "earlier call, and MindSpore does not run such a graph again.", "Remove the cause, then make the network, or the function under ms.jit, "
+                "anew. PyNative has no such memory.")]) from as_error(launcher.last_error())
         said = re.search(r"Error message is (.*?)\s*\n-{20,}", str(error), re.S)
         if not said:
             raise
