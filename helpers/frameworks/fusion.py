@@ -6,6 +6,8 @@
 
 A pattern fires only when nobody else needs what lies inside it: the fused kernel never writes it to memory.
 It takes the place of the last node, so what the nodes before it read must still be there under the same names.
+Shapes and types come with the tensors: the Cells of networks/fused.py decide then whether their kernel takes them.
+A pass of MindSpore's optimiser knows them from the start, see fusion_pass.py.
 """
 from __future__ import annotations
 
