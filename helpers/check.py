@@ -42,8 +42,9 @@ def check(actual, expected, *, dtype=None, tile=None) -> Checked:
     Compute `expected` in float64 from the rounded inputs: a float16 reference has errors of its own.
     """
     _tile_place(0, tile)                 # a wrong tile is said even when nothing else is wrong
+    name = None if dtype is None else _name_of(dtype)
     try:
-        return _compared(_array(actual, dtype), _array(expected), dtype, tile)
+        return _compared(_array(actual, name), _array(expected), name, tile)
     except CheckError as error:
         warned = warnings_about(actual)
         if not warned:
@@ -52,8 +53,8 @@ def check(actual, expected, *, dtype=None, tile=None) -> Checked:
         raise CheckError("\n".join([f"{error}", "The run that was given this array had warned:", *lines])) from None
 
 
-def _compared(actual: np.ndarray, expected: np.ndarray, dtype, tile) -> Checked:
-    name = np.dtype(dtype).name if dtype is not None and _is_dtype(dtype) else str(dtype or actual.dtype.name)
+def _compared(actual: np.ndarray, expected: np.ndarray, name: str | None, tile) -> Checked:
+    name = name or actual.dtype.name
     _check_sizes(actual, expected)
     if actual.size == 0:
         return Checked(0, 0.0, 0.0, 0.0)
@@ -63,21 +64,26 @@ def _compared(actual: np.ndarray, expected: np.ndarray, dtype, tile) -> Checked:
 
 
 # ---- what is compared
-def _is_dtype(dtype) -> bool:
+def _name_of(dtype) -> str:
+    """The name of an element type: of NumPy, or of a framework (torch.float16)."""
     try:
-        np.dtype(dtype)
-        return True
+        return np.dtype(dtype).name
     except TypeError:
-        return False
+        name = str(getattr(dtype, "__name__", dtype)).rsplit(".", 1)[-1].lower()
+    if name not in TOLERANCE:
+        raise TypeError(f"dtype={dtype!r} is no element type: {', '.join(TOLERANCE)}, or a whole number such as int32")
+    return name
 
 
-def _array(values, dtype=None) -> np.ndarray:
+def _array(values, name: str | None = None) -> np.ndarray:
+    if isinstance(values, np.ma.MaskedArray):
+        raise CheckError("hp.check compares every element, and a masked array hides some: compare values.filled(…) or values[~mask].")
     if not isinstance(values, np.ndarray):
         values = _of_tensor(values)
-    if dtype is not None and str(getattr(dtype, "__name__", dtype)) == "bfloat16" and values.dtype == np.uint16:
+    if name == "bfloat16" and values.dtype == np.uint16:
         bits = values.astype(np.uint32) << 16
         return bits.view(np.float32)
-    if values.dtype == object or values.dtype.kind in "USOc":
+    if values.dtype == object or values.dtype.kind in "USOcmM" or values.dtype.names:
         raise CheckError(f"hp.check compares numbers; it was given an array of {values.dtype}.")
     return values
 
@@ -92,7 +98,11 @@ def _of_tensor(values) -> np.ndarray:
         values = values.detach().cpu().numpy()
     elif hasattr(values, "asnumpy"):                   # MindSpore
         values = values.asnumpy()
-    return np.asarray(values).astype(ml_dtypes.bfloat16) if brief else np.asarray(values)
+    try:
+        whole = np.asarray(values)
+    except ValueError:
+        raise CheckError("hp.check compares arrays; it was given rows of different lengths.") from None
+    return whole.astype(ml_dtypes.bfloat16) if brief else whole
 
 
 def _check_sizes(actual: np.ndarray, expected: np.ndarray) -> None:
@@ -127,7 +137,7 @@ def _integers(actual: np.ndarray, expected: np.ndarray, tile) -> Checked:
     if actual.dtype.kind in "iu":
         where = np.flatnonzero(wrong)[:4096]
         whole = [_exact(a[i]) - _exact(e[i]) for i in where]
-        if all(d == int(d) and int(d) % (1 << bits) == 0 for d in whole):
+        if all(math.isfinite(d) and d == int(d) and int(d) % (1 << bits) == 0 for d in whole):
             lines.append(f"  pattern: off by multiples of {1 << bits}: expected does not fit {actual.dtype.name}, it would wrap around. "
                          "Compute it in the kernel's type, or use a wider one in the kernel.")
             raise CheckError("\n".join(lines))

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +48,10 @@ class ProgramRun:
         if name not in self.files:
             written = ", ".join(sorted(self.files)) or "none"
             raise FileNotFoundError(f"The program wrote no {name}; files it wrote: {written}")
-        return np.frombuffer(self.files[name], dtype).copy()
+        data, size = self.files[name], np.dtype(dtype).itemsize
+        if len(data) % size:
+            raise ValueError(f"{name} has {len(data)} B: these are no whole elements of {np.dtype(dtype)} ({size} B each).")
+        return np.frombuffer(data, dtype).copy()
 
     def __repr__(self) -> str:
         launches = len(self.launches)
@@ -76,6 +80,7 @@ def run_program(program, files=None, *, args=(), chip=DEFAULT, style: str = "aut
     check: raise KernelError when the twin found an error; False returns the run with its findings.
     """
     profile = find_chip(chip)
+    _check_options(files, args, timeout)
     built = isinstance(program, os.PathLike) and Path(program).suffix not in _SOURCES and os.access(program, os.X_OK) and not Path(program).is_dir()
     sources = [] if built else list(_sources(program))
     executable = Path(program).resolve() if built else _build(sources, profile, style, include, defines)
@@ -91,6 +96,15 @@ def run_program(program, files=None, *, args=(), chip=DEFAULT, style: str = "aut
     if check:
         _raise(result)
     return result
+
+
+def _check_options(files, args, timeout) -> None:
+    if files is not None and not isinstance(files, dict):
+        raise TypeError(f"files is of type {type(files).__name__}: give {{\"input/x.bin\": array or bytes or Path}}.")
+    if not isinstance(args, (list, tuple)):
+        raise TypeError(f"args={args!r}: give a list of the words behind the program's name, args=[{args!r}].")
+    if isinstance(timeout, bool) or not isinstance(timeout, Real) or not timeout > 0:
+        raise ValueError(f"timeout={timeout!r} is no positive number of seconds.")
 
 
 def build_program(program, *, chip=DEFAULT, style: str = "auto", include=(), defines=None) -> Path:
@@ -138,6 +152,8 @@ def _lay_out(folder: Path, files: dict) -> dict[str, bytes]:
         target.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, os.PathLike):
             content = Path(content).read_bytes()
+        elif isinstance(content, np.ndarray) and content.dtype.hasobject:
+            raise TypeError(f"files[{name!r}] is an array of Python objects: give it an element type, such as np.float16.")
         elif isinstance(content, np.ndarray):
             content = np.ascontiguousarray(content).tobytes()
         elif not isinstance(content, (str, bytes, bytearray, memoryview)):

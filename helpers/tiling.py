@@ -130,6 +130,8 @@ def tiling_struct(source, name: str) -> type[TilingStruct]:
             raise ValueError(f"{source!r} is a file name: hp.tiling_struct(Path({source!r}), {name!r}) reads the file")
     else:
         raise TypeError(f"a tiling struct is declared by text or a Path, not {type(source).__name__}")
+    if not isinstance(name, str):
+        raise TypeError(f"the name of the struct is {name!r}: hp.tiling_struct(source, \"AddTiling\")")
     text = text.replace("\r\n", "\n")
     if _INCLUDES.search(text):                          # of files of its own, which may change
         return _struct(text, name, label, folder)

@@ -12,7 +12,7 @@ import acl_programs as programs
 import helpers as hp
 from helpers import cc, crash
 from helpers.build import program as builder
-from helpers.program import build_program
+from helpers.program import ProgramRun, build_program
 
 ROOT = Path(__file__).resolve().parents[1]
 N = 16384
@@ -215,6 +215,14 @@ def test_a_program_is_text_or_paths(tmp_path):
     for wrong, words in ((None, "program is None: give a Path"), ([], r"program is \[\]"), (3, "of type int"), ({"a.cpp": b""}, r"program\['a.cpp'\] is a bytes")):
         with pytest.raises(TypeError, match=words):
             hp.run_program(wrong)
+    for options, words in (({"files": ["x"]}, "files is of type list"), ({"args": "abc"}, r"args=\['abc'\]"), ({"files": {"x": np.array([None])}}, "array of Python objects"), ({"defines": ["N"]}, "give names and values")):
+        with pytest.raises(TypeError, match=words):
+            hp.run_program(CRASHES, **options)
+    for timeout in (0, -1, "x"):
+        with pytest.raises(ValueError, match="no positive number of seconds"):
+            hp.run_program(CRASHES, timeout=timeout)
+    with pytest.raises(ValueError, match=r"x.bin has 3 B: these are no whole elements of float16 \(2 B each\)"):
+        ProgramRun(0, "", "", {"x.bin": b"abc"}, None).array("x.bin", np.float16)
     with pytest.raises(ValueError, match="is a folder: name its source files"):
         hp.run_program(tmp_path)
 

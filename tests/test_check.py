@@ -241,9 +241,30 @@ def test_a_tile_is_a_number_of_elements(tile):
     assert hp.check(np.zeros(4), np.zeros(4), tile=(2, 4)).abs == 0
 
 
+@pytest.mark.parametrize("dtype", ["float17", 3, object()])
+def test_a_dtype_that_is_none_is_said(dtype):
+    with pytest.raises(TypeError, match="is no element type: float16"):
+        hp.check(np.ones(4), np.ones(4), dtype=dtype)
+    for known in ("half", np.float16, np.dtype(np.float16), ml_dtypes.bfloat16, "bfloat16"):
+        assert hp.check(np.ones(4, np.float16), np.ones(4) + 1e-4, dtype=known).elements == 4
+
+
+@pytest.mark.parametrize("values, words", [([[1.0], [1.0, 2.0]], "rows of different lengths"), (np.array(["2020-01-01"], "M8[D]"), "compares numbers"),
+                                           (np.zeros(2, [("a", "i4")]), "compares numbers"), (np.ma.array([1.0, 2.0], mask=[0, 1]), "a masked array hides some")])
+def test_what_cannot_be_compared_is_said(values, words):
+    with pytest.raises(hp.CheckError, match=words):
+        hp.check(values, np.ones(2))
+
+
+def test_infinity_is_expected_of_integers():
+    with pytest.raises(hp.CheckError, match=r"1 of 2 elements is wrong|1 of 2 elements are wrong; the first is \[0\]: 0, expected inf"):
+        hp.check(np.array([0, 1], np.int32), np.array([np.inf, 1.0]))
+
+
 def test_bfloat16_tensors_of_torch_are_judged_as_bfloat16():
     torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'ascend-c-workbook[torch]'")
     x = torch.linspace(1, 2, 40).reshape(5, 8).t().bfloat16().requires_grad_()
+    assert hp.check(np.ones(4, np.uint16) * 0x3F80, np.ones(4), dtype=torch.bfloat16).abs == 0
     exact = x.detach().double().numpy()
     assert hp.check(x, exact * 1.003).rel == pytest.approx(0.003, rel=0.01)
     with pytest.raises(hp.CheckError, match=r"allowed: 0.008 relative \(bfloat16\)"):

@@ -334,6 +334,9 @@ def test_every_code_names_a_finding_and_says_what_to_do():
         assert page.meaning and page.fix and (page.finding in hp.catalogue.pages() or code == 0), code
     assert codes.acl_error(507035).name == "ACL_ERROR_RT_VECTOR_CORE_EXCEPTION"
     assert codes.acl_error(107017).finding == "HOST_ARGUMENT"
+    assert codes.acl_error("107017") == codes.acl_error(107017)
+    with pytest.raises(ValueError, match="'x' is no code of an ACL call"):
+        codes.acl_error("x")
     assert "device or the inside" in codes.acl_error(599999).meaning
     assert hp.acl_error(561003).fix.startswith("AddConfig")
 

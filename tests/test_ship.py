@@ -248,6 +248,10 @@ def test_a_wrong_wish_is_refused(launch, tmp_path, options, words):
     kernel, args = launch
     with pytest.raises(hp.WorkbookError, match=words):
         hp.ship(kernel, tmp_path / "p", args, blocks=BLOCKS, **options)
+    with pytest.raises(TypeError, match="hp.ship takes a kernel"):
+        hp.ship(kernel.source, tmp_path / "p", args, blocks=BLOCKS)
+    with pytest.raises(TypeError, match="C\\+\\+ expression of each field"):
+        hp.ship(kernel, tmp_path / "p", args, blocks=BLOCKS, layout="operator", tiling="count")
     assert not (tmp_path / "p").exists()
 
 

@@ -170,6 +170,15 @@ def test_initialisers_of_the_struct_are_taken_over(Everything):
     assert read[1](plain(b=2)).stdout.split() == ["7", "2.000000"]
 
 
+def test_values_that_a_constructor_gives():
+    struct = hp.tiling_struct("struct T { uint32_t a, b = 1; constexpr T() : a(7) {} };", "T")
+    assert (struct().a, struct().b) == (7, 1)
+    with pytest.raises(hp.CompileError, match="initialiser of T is not known to the compiler"):
+        hp.tiling_struct("struct T { uint32_t a; T() : a(7) {} };", "T")
+    with pytest.raises(TypeError, match="the name of the struct is None"):
+        hp.tiling_struct("struct T { uint32_t a; };", None)
+
+
 def test_initialisers_that_only_run_time_knows_are_refused():
     with pytest.raises(hp.CompileError, match="initialiser of T is not known to the compiler"):
         hp.tiling_struct("int seen();\nstruct T { uint32_t a = seen(); };", "T")

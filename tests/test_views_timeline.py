@@ -201,3 +201,12 @@ def test_html_is_self_contained_and_the_same_twice():
 def test_a_figure_has_a_width(width):
     with pytest.raises(ValueError, match="inches wide"):
         picture.new_figure(width, 2)
+
+
+@pytest.mark.parametrize("options, words", [({"width": 0}, "so many inches wide"), ({"width": "x"}, "so many inches wide"), ({"width": 1e9}, "so many inches wide"),
+                                            ({"pipes": ["MTE2", "Q"]}, "Q is no pipe. Pipes: S, V"), ({"pipes": 3}, "3 is no pipe")])
+def test_what_cannot_be_drawn_is_said(options, words):
+    run = make.pipeline(blocks=1)
+    with pytest.raises(ValueError, match=words):
+        timeline(run, **options)
+    assert "per pipe (MTE2)" in timeline(run, width=np.int64(6), pipes="MTE2").alt

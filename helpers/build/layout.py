@@ -119,7 +119,8 @@ def _initialised(text: str, needed) -> bool:
     """Whether a struct gives a field a value of its own."""
     code = blank(text)
     starts = [0, *(m.end() for m in re.finditer("\n", code))]
-    return any(re.search(r"\w[ \t]*(?:\[[^\]]*\][ \t]*)*(?:=|\{[^{};]*\}\s*;)", code[starts[s.line]:s.end]) for s, _ in needed.values() if s.line < len(starts))
+    value = r"\w[ \t]*(?:\[[^\]]*\][ \t]*)*(?:=|\{[^{};]*\}\s*;)"
+    return any(re.search(rf"{value}|\b{re.escape(s.name)}\s*\(", code[starts[s.line]:s.end]) for s, _ in needed.values() if s.line < len(starts))   # or by a constructor
 
 
 def _numbers(text: str, needed, label: str, folder: Path | None) -> tuple[list[int], list[str]]:

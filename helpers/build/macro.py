@@ -4,11 +4,14 @@ from __future__ import annotations
 
 def lines(defines: dict | None) -> str:
     """The #define lines in front of the text."""
+    if not isinstance(defines or {}, dict):
+        raise TypeError(f"defines={defines!r}: give names and values, {{\"N\": 4, \"FLAG\": True}}")
     return "".join(f"#define {name} {_text(value)}\n" for name, value in sorted((defines or {}).items()))
 
 
 def values(defines: dict | None) -> dict[str, int]:
     """What the scan of a text needs to follow #if: whole numbers; 1 for what is none, as for a flag."""
+    lines(defines)
     return {name: _number(value) for name, value in (defines or {}).items()}
 
 

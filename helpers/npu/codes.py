@@ -57,7 +57,10 @@ def known_codes() -> list[int]:
 
 def acl_error(code: int) -> AclCode:
     """The page of one code. A code without a page is explained by its family."""
-    code = int(code)
+    try:
+        code = int(code)
+    except (TypeError, ValueError):
+        raise ValueError(f"{code!r} is no code of an ACL call: a whole number such as 107002") from None
     for first, last, fields in _rows():
         if first <= code <= last:
             return AclCode(code, **fields)

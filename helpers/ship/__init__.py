@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import WorkbookError
+from ..kernel import Kernel
 from . import example, launch_project, operator_project
 from .names import camel_case, compute_unit, official, snake_case
 
@@ -43,6 +44,10 @@ def ship(kernel, folder, args, *, blocks: int, layout: str = "launch", outputs=(
         raise WorkbookError(f'layout={layout!r} is not "launch" or "operator".')
     if release not in (8, 9):
         raise WorkbookError(f"release={release!r}: projects are written for CANN 8 and 9.")
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"hp.ship takes a kernel, as hp.compile or a %%ascendc cell gives it, not {type(kernel).__name__}")
+    if tiling is not None and not isinstance(tiling, dict):
+        raise TypeError(f"tiling={tiling!r}: give the C++ expression of each field, {{\"length\": \"count\"}}")
     shown = example.run(kernel, blocks, args, outputs)
     soc = official(soc, shown.kernel.chip)
     if layout == "launch":

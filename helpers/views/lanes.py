@@ -62,6 +62,11 @@ def choose_cores(run, blocks=None) -> list[data.CoreInfo]:
 
 def lanes(run, chosen: list[data.CoreInfo], pipes=None, flags: bool = False) -> list[Lane]:
     """One lane per core and pipe that has work, in the order in which data meets the pipes."""
+    if pipes is not None:
+        pipes = [pipes] if isinstance(pipes, str) or not hasattr(pipes, "__iter__") else list(pipes)
+        unknown = [p for p in pipes if p not in data.PIPES]
+        if unknown:
+            raise ValueError(f"pipes={pipes!r}: {unknown[0]} is no pipe. Pipes: {', '.join(data.PIPES)}.")
     ev = data.events(run)
     if not flags and len(ev):
         skip = [i for i, name in enumerate(data.ops(run)) if name in FLAG_OPS]

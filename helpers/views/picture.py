@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+from numbers import Real
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -16,10 +17,13 @@ from matplotlib.figure import Figure
 from . import style
 
 
+_WIDEST = 100          # inches; at two pixels a point that is a large wall
+
+
 def new_figure(width: float = style.WIDTH, height: float = 3.0) -> Figure:
     """A figure that belongs to nobody: pyplot does not know it, so nothing is drawn twice or kept alive."""
-    if not width > 0:
-        raise ValueError(f"width={width!r}: a figure is so many inches wide, more than 0")
+    if not isinstance(width, Real) or not 0 < width <= _WIDEST:
+        raise ValueError(f"width={width!r}: a figure is so many inches wide, more than 0 and at most {_WIDEST}")
     figure = Figure(figsize=(width, height), dpi=style.SCALE)
     FigureCanvasAgg(figure)
     return figure
