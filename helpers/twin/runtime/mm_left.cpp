@@ -44,12 +44,12 @@ void mm_unfinished(MmObject& o) {
 }
 
 void mm_core_end(Core& c) {
-    for (const auto& o : mm_objects())
-        if (o->owner == c.id) mm_unfinished(*o);
+    for (MmObject* o : mm_objects_of(c.id)) mm_unfinished(*o);
 }
 
 // ===== Parts of C
 void mm_launch_end() {
+    if (!checks_on()) return;
     struct Site { const MmObject* first = nullptr; int cores = 0; bool cut = true; std::map<MmLeft::Part, double> parts; };
     std::map<std::pair<int, uint32_t>, Site> sites;          // line of the registration, which object of its core
     for (const auto& o : mm_objects()) {

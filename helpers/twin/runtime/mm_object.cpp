@@ -13,8 +13,11 @@ namespace twin {
 using AscendC::TPosition;
 using ull = unsigned long long;
 
-std::vector<std::unique_ptr<MmObject>>& mm_objects() { static std::vector<std::unique_ptr<MmObject>> all; return all; }
-void mm_objects_begin() { mm_objects().clear(); }
+struct Registry { std::vector<std::unique_ptr<MmObject>> all; std::map<int, std::vector<MmObject*>> of_core; };
+static Registry& registry() { static Registry r; return r; }
+std::vector<std::unique_ptr<MmObject>>& mm_objects() { return registry().all; }
+std::vector<MmObject*>& mm_objects_of(int core) { return registry().of_core[core]; }
+void mm_objects_begin() { registry() = {}; }
 
 uint64_t mm_bytes(DType t, int64_t n) { return t == DType::I4 ? uint64_t(n) / 2 : uint64_t(n) * size_of(t); }
 int mm_c0(DType t) { return t == DType::I4 ? 64 : int(kBlock / size_of(t)); }
@@ -155,10 +158,12 @@ int32_t tw_matmul_init(int32_t handle, MatmulRole role, const MatmulSetup* setup
     if (role == MatmulRole::Kernel && (mm_server() || (!cube && !mm_client()))) return -1;
     if (handle < 0) return handle;
     if (handle == 0) {
+        std::vector<MmObject*>& own = mm_objects_of(core().id);
         mm_objects().push_back(std::make_unique<MmObject>());
         handle = int32_t(mm_objects().size());
         mm_objects().back()->id = handle;
-        for (const auto& other : mm_objects()) mm_objects().back()->ordinal += other->owner == core().id && other->id != handle;
+        mm_objects().back()->ordinal = uint32_t(own.size());
+        own.push_back(mm_objects().back().get());
     }
     MmObject& o = *mm_objects()[size_t(handle - 1)];
     o.owner = core().id;

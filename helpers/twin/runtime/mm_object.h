@@ -113,6 +113,7 @@ void mm_submit(MmRequest& r);               // runs it here, or posts it to the 
 
 MmObject& mm_object(int32_t handle, At at, const char* api);
 std::vector<std::unique_ptr<MmObject>>& mm_objects();       // of all cores of the launch
+std::vector<MmObject*>& mm_objects_of(int core);            // in the order of their registration
 bool mm_idle(int32_t handle);               // this core has no part in it
 bool mm_client();                           // this is a vector core that drives its cube core by messages
 bool mm_server();                           // this is that cube core

@@ -110,6 +110,7 @@ std::string illegal(const T& t, const Types& k) {
 }  // namespace
 
 void mm_check_shares(const TCubeTiling& t, const MatmulSetup& s, At at) {
+    if (!checks_on()) return;
     const Types k{s.a.type, s.b.type, s.bias.type};
     for (const Room& r : kShares)
         if (r.need(t, k) > r.have(t))
