@@ -87,6 +87,9 @@ def _parse(words: list[str]) -> dict:
             found["files"].append(word)
     if not found["files"]:
         raise _Usage("no source file")
+    same = next((f for f in found["files"] if os.path.realpath(f) == os.path.realpath(found["out"])), None)
+    if same:
+        raise _Usage(f"-o {found['out']} would overwrite the source {same}")
     if found["style"] not in ("auto", "npu", "cpu"):
         raise _Usage(f"-r is npu or cpu, not {found['style']}")
     return found

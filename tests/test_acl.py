@@ -274,11 +274,15 @@ def test_the_command_makes_an_ordinary_executable(data, tmp_path):
 def test_the_command_explains_itself(capsys, tmp_path):
     assert cc.main([]) == 2 and "no source file" in capsys.readouterr().err
     assert cc.main(["--nonsense", "a.cpp"]) == 2 and "--nonsense is not known" in capsys.readouterr().err
+    (tmp_path / "empty.cpp").write_text("int main() { return 0; }\n")
+    assert cc.main([str(tmp_path / "empty.cpp"), "-o", str(tmp_path / "." / "empty.cpp")]) == 2 and "would overwrite the source" in capsys.readouterr().err
+    assert (tmp_path / "empty.cpp").read_text() == "int main() { return 0; }\n"
+    for define in ("=3", "A B=3", "N=1\n#error"):
+        assert cc.main([str(tmp_path / "empty.cpp"), "-D", define]) == 1 and "cannot be defined" in capsys.readouterr().err
     assert cc.main(["-h"]) == 0 and "usage" in capsys.readouterr().out
     assert cc.main([str(tmp_path / "none.cpp")]) == 1 and "none.cpp" in capsys.readouterr().err
     (tmp_path / "binary.cpp").write_bytes(b"\xff\xfe\0")
     assert cc.main([str(tmp_path / "binary.cpp")]) == 1 and "no UTF-8 text" in capsys.readouterr().err
-    (tmp_path / "empty.cpp").write_text("int main() { return 0; }\n")
     (tmp_path / "folder").mkdir()
     for out in (tmp_path / "folder", tmp_path / "missing" / "program"):
         assert cc.main([str(tmp_path / "empty.cpp"), "-o", str(out)]) == 1 and f"{out} cannot be written" in capsys.readouterr().err

@@ -7,9 +7,10 @@ import yaml
 
 import helpers as hp
 from helpers.errors import WorkbookError
-from helpers.regress import METRICS, differences, error, measure, table
+from helpers.regress import METRICS, Case, differences, error, measure, table
 from helpers.regress import __main__ as command
 from helpers.regress import ci, history
+from helpers.run import Run
 
 COPY = r'''#include "kernel_operator.h"
 using namespace AscendC;
@@ -84,6 +85,7 @@ def test_the_command_records_passes_and_fails(tmp_path, capsys):
     assert "compared with v1" in (out := capsys.readouterr().out) and out.rstrip().endswith("Passed.") and "same" in out
     stored = json.loads(path.read_text())
     assert stored[0]["origin"] == "estimate (Ascend910B1)" and stored[0]["cases"]["softmax"]["error"] < 1e-3
+    stored[0]["cases"]["softmax"]["ub_bytes_of_old"] = 1.0              # a metric that is no more
     stored[0]["cases"]["softmax"]["gm_bytes"] -= 64
     path.write_text(json.dumps(stored))
     assert command.main(words) == 1
@@ -100,6 +102,16 @@ def test_a_stored_value_that_is_no_number_is_named(tmp_path, value):
     path.write_text(path.read_text().replace("7552.0", value))
     with pytest.raises(WorkbookError, match="no history of this gate: cycles of add at v1 is .*, no number"):
         history.load(path)
+
+
+def test_a_metric_that_is_gone_fails(tmp_path, capsys, monkeypatch):
+    history.append(tmp_path / "h.json", history.Entry("v1", "host", "estimate (Ascend910B1)", {"k": {"cycles": 5.0, "error": 0.1}}))
+    run = Run("k", 1, hp.chip("Ascend910B1"), "estimate (Ascend910B1)", "")
+    monkeypatch.setattr(command, "CASES", [Case("k", lambda target: (run, None, None, 0))])
+    for now, status in (({"cycles": 5.0, "error": 0.1}, 0), ({"cycles": 5.0}, 1)):
+        monkeypatch.setattr(command, "measure", lambda *_: now)
+        assert command.main(["--history", str(tmp_path / "h.json")]) == status
+        assert ("error of k was measured in v1 and is not any more" in capsys.readouterr().out) == bool(status)
 
 
 def test_a_result_without_a_number_is_not_stored(tmp_path):
@@ -119,7 +131,11 @@ def test_another_origin_is_not_compared_and_faults_are_said(tmp_path, capsys):
     assert "no history" in capsys.readouterr().err
     with pytest.raises(WorkbookError, match="no history"):
         history.load(tmp_path)                            # a folder
-    assert command.main(["--limit", "speed=1"]) == 2 and "METRIC=SHARE" in capsys.readouterr().err
+    for limit in ("speed=1", "cycles=nan", "cycles=-1", "cycles", "cycles=inf"):
+        assert command.main(["--limit", limit]) == 2 and "METRIC=SHARE" in capsys.readouterr().err
+    (tmp_path / "file").touch()
+    with pytest.raises(WorkbookError, match="h.json cannot be written"):
+        history.append(tmp_path / "file" / "h.json", entry)
 
 
 def test_every_case_is_close_to_its_reference():

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from pathlib import Path
 
@@ -47,6 +48,7 @@ def _gate(options, limits: dict[str, float]) -> int:
         print(f"{origin}, compared with {before.label}\n\n{table(rows)}\n")
         failed = [d for d in rows if d.failed]
         missing = sorted(set(before.cases) - set(found)) if not options.only else []
+        missing += [f"{metric} of {case}" for case in found for metric in METRICS if metric in before.cases.get(case, {}) and metric not in found[case]]
         for name in missing:
             print(f"{name} was measured in {before.label} and is not any more.")
         print("Passed." if not failed and not missing else f"Failed: {len(failed)} of {len(rows)} numbers are beyond their limit.")
@@ -60,7 +62,7 @@ def _gate(options, limits: dict[str, float]) -> int:
 def _limit(word: str) -> tuple[str, float]:
     name, _, share = word.partition("=")
     try:
-        if name in METRICS:
+        if name in METRICS and 0 <= float(share) < math.inf:
             return name, float(share)
     except ValueError:
         pass

@@ -41,9 +41,12 @@ def append(path: Path, entry: Entry) -> None:
                 raise WorkbookError(f"{entry.label} is not stored: {metric} of {case} is {value}.")
     rows = [asdict(e) for e in load(path)] + [asdict(entry)]
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    os.replace(scratch, path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+        os.replace(scratch, path)
+    except OSError as error:
+        raise WorkbookError(f"{path} cannot be written: {error.strerror}. --history names a file in a folder that may be written.") from None
 
 
 def last(entries: list[Entry], origin: str) -> Entry | None:
