@@ -17,12 +17,11 @@ from functools import lru_cache
 
 import numpy as np
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..arguments import POINTER
-from ..errors import Finding, KernelError, counted, listed
+from ..errors import counted, listed
 from ..kernel import Kernel
-from . import ops as catalogue
+from . import ops as catalogue, torch_outputs
 
 NAMESPACE = "wb"
 _TYPE = {float: "float", int: "int", bool: "bool"}       # of a number in a schema
@@ -61,7 +60,7 @@ def custom(kernels, out: Callable, *, name: str = "", blocks: int | Callable = 1
     blocks, tiling: of the launch; functions of the same parameters as `out` (blocks may be a number).
     backward: (ctx, *gradients of the outputs) -> a gradient, or None, for each parameter. ctx.saved_tensors holds the
         inputs and then the outputs, ctx.numbers the numbers. Without it the operator cannot be trained through.
-    fake: False leaves the fake kernel out. partial: the kernel need not write every byte of its outputs.
+    fake: False leaves the fake kernel out. partial: the kernel need not write every element of its outputs.
     """
     if not isinstance(kernels, Mapping) or not kernels:
         raise TypeError("Say which element type each kernel is for: custom({torch.float16: my_kernel}, …)")
@@ -185,17 +184,6 @@ def nodes(function: Callable, *args) -> list[str]:
     return found
 
 
-class _Poisoned(TorchDispatchMode):
-    """torch.empty gives NaN, or the largest integer: what a kernel leaves out is seen, and is not what lay in memory before."""
-    _EMPTY = (torch.ops.aten.empty, torch.ops.aten.empty_like, torch.ops.aten.empty_strided, torch.ops.aten.new_empty, torch.ops.aten.new_empty_strided)
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        made = func(*args, **(kwargs or {}))
-        if func.overloadpacket in self._EMPTY and made.device.type == "cpu":
-            made.fill_(True if made.dtype == torch.bool else torch.nan if made.is_floating_point() or made.is_complex() else torch.iinfo(made.dtype).max)
-        return made
-
-
 # ---- registration
 def _register(signature: Signature, empty: Callable, launch: Callable, backward: Callable | None, fake: bool, partial: bool):
     def returned(outputs):
@@ -204,12 +192,12 @@ def _register(signature: Signature, empty: Callable, launch: Callable, backward:
     def implementation(*args):
         inputs, numbers = signature.split(args)
         inputs = [t.detach().contiguous() for t in inputs]          # a kernel sees memory as one run of bytes
-        with _Poisoned():
+        with torch_outputs.Fresh() as memory:
             outputs = empty(inputs, numbers)
         if any(t.numel() for t in outputs):
             run = launch(inputs, outputs, numbers)
             if not partial:
-                _check_written(signature.name, run, outputs)
+                torch_outputs.check(signature.name, outputs, [memory.holds(t) for t in outputs], lambda others: launch(inputs, others, numbers))
             for recording in _recordings:
                 recording.append(run)
         return returned(outputs)
@@ -252,17 +240,6 @@ def _check_dtypes(signature: Signature, inputs, known: tuple) -> None:
     for name, tensor in zip(signature.tensors, inputs):
         if tensor.dtype.is_floating_point and tensor.dtype != first:
             raise TypeError(f"{name} is {_name(tensor.dtype)} and {signature.tensors[0]} is {_name(first)}; {signature.name} reads all of them in one type. Cast it first.")
-
-
-def _check_written(name: str, run, outputs) -> None:
-    """An output larger than what the kernel writes would hold whatever was in memory."""
-    wanted, written = sum(t.numel() * t.element_size() for t in outputs), int(run.totals["gm_write_bytes"])
-    if written < wanted:
-        shapes = ", ".join(f"{_name(t.dtype)} {list(t.shape)}" for t in outputs)
-        message = f"{name}: the kernel wrote {written:,} B, its outputs have {wanted:,} B ({shapes})."
-        raise KernelError("The outputs are not complete.", [Finding("HOST_ARGUMENT", "error", None, message,
-                          "Let out return the shape and the type that the kernel writes; partial=True for a kernel that fills only a part, or stores "
-                          "by raw pointers, which are not counted.")])
 
 
 def _name(dtype) -> str:
