@@ -5,6 +5,7 @@ import pytest
 
 from helpers.course import load
 from helpers.course.fitting import element
+from helpers.frameworks import ops as catalogue
 
 attention = load("attention", "ladder")
 
@@ -82,6 +83,14 @@ def test_versions_for_one_type(name, version, others, dtype):
     x, ladder = np.ones(64, dtype), load(name, "ladder")
     with pytest.raises(ValueError, match=f"The elements are {np.dtype(dtype).name}; this kernel exists for float"):
         ladder.launch(ladder.VERSIONS[version], x, *[x] * others)
+
+
+@pytest.mark.parametrize("name, shapes", [("rms_norm", [(3, 0), (0,)]), ("softmax", [(0, 8)]), ("softmax", [(3, 0)]), ("layer_norm", [(2, 0), (0,), (0,)]), ("copy", [(0,)])])
+def test_nothing_is_computed_of_nothing(name, shapes):
+    op, arrays = catalogue.find(name), [zeros(*s, dtype=np.float32) for s in shapes]
+    assert [y.shape for y in op(*arrays)] == [shapes[0]]
+    with pytest.raises(ValueError, match=f"{name}: its outputs have no element"):
+        op.plan(arrays)
 
 
 matmul, mha = load("matmul", "ladder"), load("fused_mha", "ladder")

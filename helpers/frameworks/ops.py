@@ -54,7 +54,8 @@ class Op:
     def __call__(self, *arrays: np.ndarray, **attrs) -> tuple[np.ndarray, ...]:
         """The outputs for these inputs, computed on the twin."""
         outputs = self.empty(*arrays)
-        self.launch(arrays, outputs, **attrs)
+        if any(o.size for o in outputs):
+            self.launch(arrays, outputs, **attrs)
         return outputs
 
     def launch(self, inputs, outputs, **given):
@@ -71,6 +72,8 @@ class Op:
         inputs = tuple(inputs)
         outputs = self.empty(*inputs) if outputs is None else tuple(outputs)
         self.check(inputs)
+        if not any(o.size for o in outputs):
+            raise ValueError(f"{self.name}: its outputs have no element ({listed(o.shape for o in outputs)}), so there is nothing to launch.")
         ladder = load(self.folder, "ladder")
         recorder = _Recorder(self.version(ladder, inputs), inputs[0].dtype, ladder, chip)
         self.call(ladder, recorder, inputs, outputs, **{**self.attrs, **attrs})
