@@ -53,6 +53,8 @@ def parse(line: str) -> Options:
         elif word.startswith("-"):
             raise ValueError(f"%%ascendc: {word} is not an option. {_USAGE}")
         else:
+            while word.count("<") > word.count(">") and (more := next(words, None)) is not None:      # k<half, 1>
+                word += " " + more
             put("name", word)
     options = Options(**found)
     if options.target not in _TARGETS:

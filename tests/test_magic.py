@@ -86,6 +86,10 @@ def test_other_variables_survive_a_failed_build(shell):
     assert shell.user_ns.pop("add_one") == "mine"
 
 
+def test_an_instance_of_a_template_needs_no_quotation_marks():
+    assert [magic.parse(line).name for line in ("k<half>", "k<half, 1> --strict-sync", "--target host k<T<int, 2>, 4>", "'k<half, 1>'")] == ["k<half>", "k<half, 1>", "k<T<int, 2>, 4>", "k<half, 1>"]
+
+
 @pytest.mark.parametrize("line, words", [("--bad", "--bad is not an option"), ("a b", "given twice"), ("--chip", "needs a value"),
                                          ("--chip --strict-sync", "needs a value"), ("--target gpu", "auto, host or npu"),
                                          ("--strict-sync=1", "not an option"), ('"open', "not closed"), ("--expect-error NO_SUCH", "NO_SUCH"), ("a --expect-error MISALIGN", "MISALIGNED")])

@@ -5,10 +5,17 @@ import pytest
 
 import synthetic_run as make
 from helpers.errors import Finding, WorkbookError
+from helpers.views.accuracy import error_map, ulp_error
 from helpers.views.bars import bars
+from helpers.views.costs import lanes_of, stacked
+from helpers.views.fractals import fractals
 from helpers.views.memory import bank_cycles, bank_groups, bank_map, memory
+from helpers.views.online import walk
 from helpers.views.roofline import point, roofline, roofs
+from helpers.views.rounds import rounds
+from helpers.views.schedule import gantt
 from helpers.views.sweep import plot_sweep, sweep
+from helpers.views.timeline import timelines
 from helpers.views.ub_map import buffers_of, lives, peak_bytes, reserved_bytes, ub_map
 from helpers.views.ub_plan import ub_plan
 
@@ -197,3 +204,22 @@ def test_blocks_without_a_list_of_their_own_use_the_first_ones():
     run = make.pipeline(blocks=3, tiles=4)
     run.buffers = [b for b in run.buffers if b["core"] == 0]
     assert [x.buffer for x in lives(run, 2)] == [x.buffer for x in lives(run, 0)] != []
+
+
+NOTHING = {"gantt": lambda: gantt([], title="t"), "stacked": lambda: stacked({}, x="x", title="t"), "lanes_of": lambda: lanes_of([], title="t", notice="n"), "walk": lambda: walk([]),
+           "rounds": lambda: rounds({}, 4), "timelines": lambda: timelines({})}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_a_picture_of_nothing_is_refused(name):
+    with pytest.raises(ValueError, match="nothing to draw: .* is empty"):
+        NOTHING[name]()
+
+
+def test_numbers_that_no_picture_has():
+    for call, words in ((lambda: rounds({"a": 3}, 0), "at least one core"), (lambda: fractals(0, 4), "no matrix in fractals"), (lambda: fractals(4, 4, itemsize=3), "no matrix in fractals"),
+                        (lambda: error_map(np.zeros((0, 4), np.float16), np.zeros((0, 4)), title="t"), "rows and columns"), (lambda: ulp_error(np.zeros(3, np.float16), np.zeros(4)), "of the expected shape"),
+                        (lambda: ulp_error(np.zeros(3, np.int32), np.zeros(3)), "not for int32")):
+        with pytest.raises(ValueError, match=words):
+            call()
+    assert rounds({"a": 3}, 2).alt and ulp_error(np.zeros(3, np.float16), 0.0).tolist() == [0, 0, 0]

@@ -13,6 +13,8 @@ from .picture import Picture, new_figure
 def ulp_error(actual, expected) -> np.ndarray:
     """Distance from the expected value in steps of the result's type; inf or NaN in the wrong place is inf."""
     actual, expected = np.asarray(actual), np.asarray(expected, np.float64)
+    if actual.dtype.kind != "f" or expected.size != 1 and actual.shape != expected.shape:
+        raise ValueError(f"ULP are counted for floating-point results of the expected shape, not for {actual.dtype} of {actual.shape} beside {expected.shape}.")
     info = np.finfo(actual.dtype)
     with np.errstate(all="ignore"):
         exponent = np.maximum(np.frexp(expected)[1] - 1, info.minexp)
@@ -55,6 +57,8 @@ def ulp_curves(curves: dict, *, x: str, title: str, width: float = 7.5) -> Pictu
 def error_map(actual, expected, *, title: str, limit: float = 1.0, width: float = 7.5) -> Picture:
     """Rows and columns of a result: within half of `limit` ULP, within it, and beyond. The eye finds stripes faster than a list does."""
     ulp = ulp_error(actual, expected)
+    if ulp.ndim != 2 or not ulp.size:
+        raise ValueError(f"An error map shows rows and columns, not shape {ulp.shape}.")
     level = np.digitize(ulp, [limit / 2 + 1e-3, limit])
     counts = np.bincount(level.ravel(), minlength=3)
     names = [f"up to {limit / 2:g} ULP", f"up to {limit:g} ULP", f"more than {limit:g} ULP"]

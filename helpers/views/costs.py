@@ -6,7 +6,7 @@ from matplotlib.patches import Rectangle
 
 from . import data, style, text
 from .hot_lines import lengths_ns
-from .picture import Picture, new_figure
+from .picture import Picture, new_figure, require
 
 
 def op_cycles(run, pipe: str = "V", per: float = 1) -> dict[str, float]:
@@ -21,6 +21,7 @@ def op_cycles(run, pipe: str = "V", per: float = 1) -> dict[str, float]:
 @style.styled
 def stacked(rows: dict, *, x: str, title: str, most: int = 6, width: float = style.WIDTH) -> Picture:
     """rows: {"v2": {"ReduceSum": 242, "Mul": 94, …}}: one bar each, cut by instruction. The smallest parts become "other"."""
+    require(rows, "rows")
     total: dict[str, float] = {}
     for parts in rows.values():
         for name, value in parts.items():
@@ -54,6 +55,7 @@ def stacked(rows: dict, *, x: str, title: str, most: int = 6, width: float = sty
 @style.styled
 def lanes_of(rows, *, title: str, notice: str, width: float = 7.5) -> Picture:
     """rows: [("x", ["a0", "a1", …], [0, 0, 1, …])]: a strip of cells for each row; equal numbers belong together and share a colour."""
+    require(rows, "rows")
     height, left = 0.75 + 0.52 * len(rows), 1.5
     figure = new_figure(width, height)
     cells = max(len(labels) for _, labels, _ in rows)

@@ -21,6 +21,8 @@ def layout_index(layout: str, rows: int, cols: int, itemsize: int = 2) -> np.nda
     """Place in memory of each element of a rows x cols matrix. Sides are padded to whole fractals: 16 rows of 32 B, ZN 32 B by 16."""
     if layout not in LAYOUTS:
         raise ValueError(f"There is no layout {layout!r}; there are {', '.join(LAYOUTS)}.")
+    if rows < 1 or cols < 1 or itemsize not in (1, 2, 4):
+        raise ValueError(f"{rows} x {cols} elements of {itemsize} B are no matrix in fractals: sides of at least 1, elements of 1, 2 or 4 B")
     c0 = 32 // itemsize
     r, c = np.arange(rows)[:, None], np.arange(cols)[None, :]
     if layout == "ND":
@@ -38,6 +40,7 @@ def fractals(rows: int, cols: int, itemsize: int = 2, *, layouts=("ND", "NZ", "Z
 
     mark: (row, column) of one element, framed, with its place in memory. until: only the elements before this place are coloured.
     """
+    layout_index("ND", rows, cols, itemsize)          # refuses what is no matrix
     side = width / len(layouts) - 0.5
     bottom = 0.48 if mark else 0.3
     height = side * rows / cols + bottom + 0.62

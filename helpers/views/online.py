@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 from . import style, text
-from .picture import Picture, new_figure
+from .picture import Picture, new_figure, require
 
 
 @style.styled
 def walk(states, *, upto: int | None = None, title: str = "online softmax, one row", width: float = style.WIDTH) -> Picture:
     """states: [(m, l, factor), …] after each block; upto: only the first so many are drawn, on the same axes."""
+    require(states, "states")
     shown = list(states)[: len(states) if upto is None else upto]
     height, left, gap = 2.5, 0.55, 0.65
     each = (width - left - 2 * gap - 0.15) / 3

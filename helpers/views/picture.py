@@ -29,6 +29,12 @@ def new_figure(width: float = style.WIDTH, height: float = 3.0) -> Figure:
     return figure
 
 
+def require(rows, name: str) -> None:
+    """Axes need something to span."""
+    if not len(rows):
+        raise ValueError(f"There is nothing to draw: {name} is empty.")
+
+
 class Picture:
     """A figure with its alternative text (`alt`) and the data it was drawn from (`data`)."""
 

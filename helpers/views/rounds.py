@@ -5,12 +5,15 @@ from __future__ import annotations
 from matplotlib.patches import Rectangle
 
 from . import style
-from .picture import Picture, new_figure
+from .picture import Picture, new_figure, require
 
 
 @style.styled
 def rounds(ways, cores: int, *, what: str = "blocks", width=style.WIDTH) -> Picture:
     """ways: {"128 x 256": 32, …}, the number of blocks of each way to cut. A row is a round, a cell a core; idle cells are hatched."""
+    require(ways, "ways")
+    if cores < 1:
+        raise ValueError(f"cores={cores!r}: work needs at least one core")
     counts = {str(name): int(n) for name, n in dict(ways).items()}
     depth = {name: -(-n // cores) for name, n in counts.items()}
     height = 0.75 + sum(0.3 * d + 0.34 for d in depth.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 
 from . import style, text
-from .picture import Picture, new_figure
+from .picture import Picture, new_figure, require
 
 
 @style.styled
@@ -40,6 +40,7 @@ def handover(lanes, arrows, *, title: str, notice: str, width: float = style.WID
 @style.styled
 def gantt(schedules, *, title: str, unit: str = "us", width: float = style.WIDTH) -> Picture:
     """schedules: {"cyclic": [[(task, start, end), …] of core 0, …]}: one panel each, on the same time axis."""
+    require(schedules, "schedules")
     columns = min(2, len(schedules))
     lines = math.ceil(len(schedules) / columns)
     each, left, gap = 2.1, 0.55, 0.55

@@ -8,7 +8,7 @@ from matplotlib.transforms import blended_transform_factory
 
 from . import data, style, text
 from .lanes import Rects, busy_share, choose_cores, lanes, merge
-from .picture import Picture, new_figure
+from .picture import Picture, new_figure, require
 from .pipe_table import PACE
 
 _LANE_INCH, _GAP = 0.27, 0.45  # height of a lane; space between blocks, in lanes
@@ -201,6 +201,7 @@ def timelines(
     runs: dict, start=None, end=None, *, blocks=0, pipes=None, flags=False, labels=True, width=style.WIDTH
 ) -> Picture:
     """Several runs under one another on one time axis, before and after a change: {"one buffer": run, …}."""
+    require(runs, "runs")
     rows = [_Rows(run, blocks, pipes, flags) for run in runs.values()]
     if end is None:
         end = max((_window(r.run, None, None)[1] for r in rows), default=1.0)
