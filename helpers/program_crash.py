@@ -25,7 +25,9 @@ def explain(code: int, trail: Path, executable: Path, sources: dict[str, str], s
     if not any(f.severity == "error" for f in findings):
         findings = [*findings, Finding("CRASH", "error", None, *_words(number, known, stderr))]
     last = findings[-1]
-    if last.severity == "error" and not last.line and line:
+    if last.severity == "error" and line and (not last.line or "kernel" in known):
+        if last.line and (last.file, last.line) != (file, line):         # where the kernel was started: its own line says more
+            last = replace(last, message=f"{last.message} It was launched at {last.file}, line {last.line}.", hint="A raw pointer is not checked: compare its index with the number of elements. hp.compile runs the kernel alone and says more.")
         last = replace(last, line=line, file=file, source=with_source(Finding("", "error", line, ""), sources.get(file, "")).source)
     return [*findings[:-1], last]
 

@@ -145,12 +145,17 @@ def test_a_kernels_own_error_stops_the_stream_with_the_devices_code(mistakes):
 def test_host_code_cannot_touch_device_memory(mistakes):
     run = run_mistake(mistakes, "host_reads_device")
     error = run.findings[-1]
+    assert not crash._symbolizer() or "x[3]" in mistakes[0].splitlines()[error.line - 1]
     assert error.code == "HOST_ARGUMENT" and "Host code touched device memory: byte 3 of a buffer of 2048 B" in error.message and run.exit_code == 139
 
 
 def test_a_raw_pointer_far_outside_is_stopped(mistakes):
     run = run_mistake(mistakes, "raw_far_away")
-    assert run.exit_code == 139 and "far_away touched an address that it must not" in run.findings[-1].message
+    error, text = run.findings[-1], mistakes[0].splitlines()
+    assert run.exit_code == 139 and "far_away touched an address that it must not" in error.message
+    if crash._symbolizer():                               # the kernel's own line, and where it was launched
+        launched = int(re.search(r"launched at main.asc, line (\d+)", error.message)[1])
+        assert "z[1 << 16] = 1" in text[error.line - 1] and "far_away<<<" in text[launched - 1]
 
 
 def test_a_clean_program_has_no_finding_and_events_carry_the_estimate(mistakes):

@@ -1,6 +1,7 @@
 """What a host compiler accepts but the device compiler does not: found in the text before anything is built."""
 from __future__ import annotations
 
+import os
 import re
 
 from ..errors import Finding, with_source
@@ -32,6 +33,9 @@ def check(text: str, first_line: int = 1, known: dict | None = None) -> list[Fin
         column = position - (code.rfind("\n", 0, position) + 1) + 1
         found.append(with_source(Finding(code_name, severity, first_line + line, message, hint, column=column), text, first_line))
 
+    for match in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*["<](/[^">\n]+)[">]', text, re.M):
+        if os.path.exists(match[1]) and not os.path.isfile(match[1]):
+            add(match.start(1), "COMPILE", "error", f"{match[1]} is no text that can be included: it is a folder or a device.", "Include a header file.")
     for match in re.finditer(rf"(?<![\w.>:])(?:std\s*::\s*)?({'|'.join(_LIBM)})\s*\(", code):
         name = match[1]
         other = _TENSOR_FORM.get(name)
