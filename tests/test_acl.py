@@ -11,7 +11,7 @@ import pytest
 import acl_programs as programs
 import helpers as hp
 from helpers import cc, crash
-from helpers.build import program as builder
+from helpers.build import diagnose, program as builder
 from helpers.program import ProgramRun, build_program
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -214,6 +214,13 @@ def test_names_that_two_files_define_are_shown_with_both():
         hp.run_program({"one.cpp": "static int mine;\nint size() { return mine; }\nint main() { return size(); }\n", "two.cpp": "static int mine;\n\nint main() { return mine; }\nint size() { return 2; }\n"})
     said = {f.message for f in caught.value.findings}
     assert said == {"main() is the start of a program, and this one has it 2 times: one.cpp, line 3; two.cpp, line 3.", "size is defined 2 times: one.cpp, line 2; two.cpp, line 4."}
+
+
+def test_the_other_linker_says_it_in_other_words():
+    log = "ld.lld: error: duplicate symbol: size(int)\n>>> defined at unit0.cpp:1\n>>>            /x/unit0.o:(size(int))\n>>> defined at unit1.cpp:1\n>>>            /x/unit1.o:(.text+0x0)\n"
+    finding, = diagnose.defined_twice(log, [("a.cpp", "\nint size(int n) { return n; }"), ("b.cpp", "int size(int) { return 1; }")])
+    assert finding.message == "size is defined 2 times: a.cpp, line 2; b.cpp, line 1."
+    assert diagnose.defined_twice("undefined reference to `size(int)'", []) == []
 
 
 def test_a_program_is_text_or_paths(tmp_path):
