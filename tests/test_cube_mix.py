@@ -209,6 +209,38 @@ def test_every_way_to_meet(meet, other, kind, ratio, blocks, cube):
     np.testing.assert_array_equal(y, np.repeat(np.array(partner)[:, None], 8, 1))
 
 
+FLAGS = """extern "C" __global__ __aicore__ void k(GM_ADDR x) {
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_%s);
+    InitSocState();
+    %s
+}
+"""
+
+
+@pytest.mark.parametrize("kind, call, says", [
+    ("AIV_ONLY", "CrossCoreSetFlag<0, PIPE_MTE3>(3);", "MIX_AIV_1_0"), ("AIC_ONLY", "CrossCoreSetFlag<0, PIPE_FIX>(3);", "MIX_AIC_1_0"), ("AIV_ONLY", "CrossCoreWaitFlag(3);", "does not start the scheduler"),
+    ("AIV_ONLY", "CrossCoreSetFlag<1, PIPE_MTE3>(3);", "MIX_AIC_1_2"), ("MIX_AIV_1_0", "CrossCoreSetFlag<1, PIPE_MTE3>(3);", "mode 1 joins the cores of an AI Core"),
+    ("MIX_AIC_1_0", "CrossCoreSetFlag<2, PIPE_FIX>(3);", "mode 2 joins the cores of an AI Core"),
+])
+def test_flags_that_nobody_delivers(kind, call, says):
+    """Which kernel types are enough is seen in test_every_way_to_meet."""
+    assert_finds("DEADLOCK", HEAD + FLAGS % (kind, call + "  // HERE"), np.zeros(8, np.int32), says=says)
+
+
+@pytest.mark.parametrize("body, says", [
+    ("if ASCEND_IS_AIC { CrossCoreSetFlag<2, PIPE_FIX>(3); CrossCoreSetFlag<2, PIPE_FIX>(3);  // HERE\n} else { CrossCoreWaitFlag(3); }", "flag 3 was set 2 times for AIV 0 of block 0, which waited 1 time:"),
+    ("if ASCEND_IS_AIC { CrossCoreSetFlag<2, PIPE_FIX>(3);  // HERE\n}", "flag 3 was set 1 time for AIV 0 of block 0, which waited 0 times"),
+    ("if ASCEND_IS_AIV { CrossCoreSetFlag<2, PIPE_MTE3>(4);  // HERE\n}", "flag 4 was set 1 time for the AIC of block 0, which waited 0 times"),
+    ("if ASCEND_IS_AIV { if (GetBlockIdx() == 1) { CrossCoreSetFlag<1, PIPE_MTE3>(5);  // HERE\n} }", "flag 5 in mode 1 was set once more by 1 of 2 cores"),
+])
+def test_flags_that_nobody_takes(body, says):
+    text = HEAD + FLAGS % ("MIX_AIC_1_2", body)
+    found = [f for f in hp.compile(text)[1](np.zeros(8, np.int32)).findings if f.severity != "note"]
+    assert [(f.code, f.severity) for f in found] == [("UNPAIRED_FLAG", "warning")] and says.rstrip(":") in found[0].message and "// HERE" in found[0].source
+    both = "if ASCEND_IS_AIC { CrossCoreSetFlag<2, PIPE_FIX>(3); CrossCoreWaitFlag(4); } else { CrossCoreWaitFlag(3); CrossCoreSetFlag<2, PIPE_MTE3>(4); CrossCoreSetFlag<1, PIPE_MTE3>(5); CrossCoreWaitFlag(5); }"
+    assert_clean(HEAD + FLAGS % ("MIX_AIC_1_2", both), np.zeros(8, np.int32))
+
+
 def test_nobody_meets():
     bad = MODES % dict(meet="All();", other="(me ^ 1)", type="KERNEL_TYPE_MIX_AIC_1_2", ratio=2, cube="")
     with pytest.raises(hp.KernelError) as e:

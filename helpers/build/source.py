@@ -197,10 +197,13 @@ def _kernel_type(f: Template, body: str, reach: str, arch: int) -> tuple[int, st
     vector = re.search(r"\b(VECIN|VECOUT|VECCALC)\b", reach)
     if cube and (vector or cube[1] != "Mmad"):
         return 5, "cube and vector code"
+    # Flags between cores and SyncAll() without a workspace need the scheduler that only the MIX types start; the tool chain picks it by itself.
+    flags = re.search(r"\b(CrossCoreSetFlag|CrossCoreWaitFlag|ffts_cross_core_sync|wait_flag_dev)\b", reach)
     if cube:
-        return 1, "cube code"
-    # SyncAll() without a workspace needs the scheduler that only the MIX types start; the tool chain picks it by itself.
-    return (2, "vector code with SyncAll") if re.search(r"\bSyncAll\b", reach) else (0, "vector code")
+        return (3, "cube code with flags between cores") if flags else (1, "cube code")
+    if re.search(r"\bSyncAll\b", reach):
+        return 2, "vector code with SyncAll"
+    return (2, "vector code with flags between cores") if flags else (0, "vector code")
 
 
 # ---- edits that let a host compiler read the text

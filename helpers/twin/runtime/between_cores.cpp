@@ -1,4 +1,5 @@
 // Synchronisation between cores: flag counters, SyncAll, and keys that library primitives publish.
+#include "blocked.h"
 #include "fibers.h"
 #include "races.h"
 
@@ -52,7 +53,7 @@ void cross_arrive(int mode, int flag, const Clock& c, At at) {
     Remote all;
     for (Instance* s : senders) { all = join_remote(all, arrivals[s->core.id].front()); arrivals[s->core.id].pop_front(); }
     for (Instance* r : receivers) {
-        if (r->done) continue;                                     // it left without waiting
+        if (r->done) { unclaimed_set(r->core, flag, at); continue; }   // it left without waiting
         if (!r->core.board) r->core.board = std::make_shared<Scoreboard>();   // it starts later and finds the flag set
         auto& counter = r->core.board->arrived[flag];
         counter.push_back(all);
@@ -61,7 +62,10 @@ void cross_arrive(int mode, int flag, const Clock& c, At at) {
     }
 }
 
+void cross_core_reaches(int mode, int flag, const char* op, At at);
+
 void cross_core_wait(int flag, At at) {
+    cross_core_reaches(-1, flag, "CrossCoreWaitFlag", at);
     Scoreboard& b = board();
     flag &= 15;
     trace_meeting(Rec::CrossWait, at, "CrossCoreWaitFlag", 0, flag);

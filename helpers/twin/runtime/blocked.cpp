@@ -65,6 +65,44 @@ static std::string name_of(const Core& c) {
     return c.kind == CoreKind::AIC ? fmt("the AIC of block %lld", (long long)c.block_group) : fmt("AIV %d of block %lld", int(c.sub), (long long)c.block_group);
 }
 
+// ===== Nobody is blocked, and something was set in vain
+// The line of the latest set that can have reached a core of this group; the cores that set it may have ended.
+static At latest_set(int flag, int64_t group) {
+    At at{};
+    for (const auto& [key, set] : launch().arrivals_at)
+        if (std::get<2>(key) == flag && (std::get<1>(key) < 0 || std::get<1>(key) == int(group))) at = set.first;
+    return at;
+}
+
+static void report_unclaimed(const Core& c, int flag, At at, size_t left, uint32_t waits) {
+    report(Severity::Warning, "UNPAIRED_FLAG", at, fmt("cross-core flag %d was set %zu time%s for %s, which waited %u time%s", flag, left + waits, left + waits == 1 ? "" : "s", name_of(c).c_str(), waits, waits == 1 ? "" : "s"),
+           "set and wait equally often, on every path: a set that nobody takes stays in the counter, and the next wait on this core goes on too early");
+}
+
+void unclaimed_core_end() {
+    if (!checks_on()) return;
+    const Scoreboard& b = board();
+    for (int f = 0; f < kFlagIds; ++f)
+        if (!b.arrived[f].empty()) report_unclaimed(core(), f, latest_set(f, core().block_group), b.arrived[f].size(), b.cross_waits[f]);
+}
+
+void unclaimed_set(const Core& receiver, int flag, At at) {
+    if (checks_on()) report_unclaimed(receiver, flag, at, 1, receiver.board ? receiver.board->cross_waits[flag] : 0);
+}
+
+void unclaimed_launch_end() {
+    if (!checks_on()) return;
+    for (const auto& [key, by_core] : launch().arrivals) {
+        size_t some = 0;
+        for (const auto& [id, sets] : by_core) some += !sets.empty();
+        const auto known = launch().arrivals_at.find(key);
+        if (!some || known == launch().arrivals_at.end()) continue;
+        const int mode = std::get<0>(key) / 2, flag = std::get<2>(key);
+        report(Severity::Warning, "UNPAIRED_FLAG", known->second.first, fmt("cross-core flag %d in mode %d was set once more by %zu of %d cores: it reaches nobody before all of them have set it", flag, mode, some, known->second.second),
+               mode == 0 ? "every core of this kind sets it equally often" : "both vector cores of an AI Core set it equally often");
+    }
+}
+
 void blocked_report() {
     std::string list, fix = "every block must reach every SyncAll equally often, and every wait needs its set";
     int shown = 0, waiting = 0, gone = 0, missing = -1;

@@ -239,7 +239,21 @@ void perform_cross(const Pending& x) {
     cross_arrive(x.event, x.id, c, x.at);
 }
 
+// A scheduler that only the mixed kernel types start brings these flags to their cores (KernelMetaType: 0 AIV_ONLY, 1 AIC_ONLY,
+// 2 MIX_AIV_1_0, 3 MIX_AIC_1_0, 4 MIX_AIC_1_1, 5 MIX_AIC_1_2).
+void cross_core_reaches(int mode, int flag, const char* op, At at) {
+    const int type = launch().spec.kernel_type;
+    const bool inside = mode == 1 || mode == 2;            // an AI Core: its AIC and AIVs
+    if (type > 5 || type >= (inside ? 4 : 2)) return;
+    static const char* names[] = {"KERNEL_TYPE_AIV_ONLY", "KERNEL_TYPE_AIC_ONLY", "KERNEL_TYPE_MIX_AIV_1_0", "KERNEL_TYPE_MIX_AIC_1_0"};
+    const char* name = names[std::max(type, 0)];
+    const std::string why = inside && type > 1 ? fmt("mode %d joins the cores of an AI Core, and with %s each of them is alone", mode, name) : fmt("%s does not start the scheduler that delivers cross-core flags", name);
+    fatal("DEADLOCK", at, fmt("%s(%d): %s: a wait for it never ends", op, flag, why.c_str()),
+          inside ? "declare KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2) or _1_1" : fmt("declare KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_%s_1_0)", type == 1 ? "AIC" : "AIV"));
+}
+
 void cross_core_set(int mode, Pipe p, int flag, At at) {
+    cross_core_reaches(mode, flag, "CrossCoreSetFlag", at);
     Scoreboard& b = board();
     launch().cores_met = true;
     live(at, "CrossCoreSetFlag");

@@ -81,6 +81,7 @@ void end_core() {
                    "end a kernel without TPipe with PipeBarrier<PIPE_ALL>()");
         }
     }
+    unclaimed_core_end();
     mm_core_end(c);
     queues_core_end(c);
     copy_core_end(c);
@@ -223,7 +224,7 @@ void launch_end(LaunchResult& out) {
     out.text = std::move(g->text);
     out.text_cut = g->text_cut;
     std::sort(g->trace.cores.begin(), g->trace.cores.end(), [](const CoreTrace& a, const CoreTrace& b) { return a.core < b.core; });
-    if (!failed()) mm_launch_end();
+    if (!failed()) { mm_launch_end(); unclaimed_launch_end(); }
     trace_op("scalar work");                               // names what the timing sums up between instructions
     if (!failed()) out.timing = time_trace(g->trace, g->chip, g->spec.warm);   // while the worker copies the last bytes
     if (independent_cores()) worker_help();
