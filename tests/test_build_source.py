@@ -155,6 +155,13 @@ def test_fields_that_cannot_be_tiling_data(field, word):
     assert word in struct.fields[0].problem
 
 
+def test_an_include_is_a_file(tmp_path):
+    """A compiler would read a device such as /dev/zero until its memory is full."""
+    (tmp_path / "own.h").touch()
+    found = lint.check(f'#include "/dev/zero"\n#include <{tmp_path}>\n#include "{tmp_path}/own.h"\n#include "/none/at.all"\n')
+    assert [(f.code, f.severity, f.line) for f in found] == [("COMPILE", "error", 1), ("COMPILE", "error", 2)]
+
+
 SHARED = """#include "kernel_operator.h"
 using namespace AscendC;
 int g = 0;
