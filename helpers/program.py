@@ -115,6 +115,7 @@ def build_program(program, *, chip=DEFAULT, style: str = "auto", include=(), def
 def _build(sources, chip, style: str, include, defines) -> Path:
     if style not in ("auto", builder.DEVICE, builder.CPU):
         raise ValueError(f'style={style!r} is not "auto", "npu" or "cpu".')
+    include = (include,) if isinstance(include, (str, os.PathLike)) else include
     return builder.build(sources, chip=chip, style="" if style == "auto" else style, include=include, defines=defines)
 
 
@@ -138,7 +139,7 @@ def _sources(program):
         if path.is_dir():
             raise ValueError(f"{path} is a folder: name its source files, such as list(Path({str(path)!r}).glob(\"*.cpp\")).")
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} is no UTF-8 text (byte {error.start}): a source file was expected.") from None
         yield builder.File(path.name, text, path.resolve().parent)

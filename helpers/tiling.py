@@ -123,7 +123,7 @@ def tiling_struct(source, name: str) -> type[TilingStruct]:
     """
     if isinstance(source, os.PathLike):
         path = Path(source)
-        text, label, folder = path.read_text(encoding="utf-8"), path.name, path.resolve().parent
+        text, label, folder = path.read_text(encoding="utf-8-sig"), path.name, path.resolve().parent
     elif isinstance(source, str):
         text, label, folder = source, "<tiling>", Path.cwd()
         if "\n" not in source and source.endswith((".h", ".hpp", ".cpp", ".cc", ".asc")):

@@ -224,6 +224,9 @@ def test_the_other_linker_says_it_in_other_words():
 
 
 def test_a_program_is_text_or_paths(tmp_path):
+    (tmp_path / "own.h").write_text("#define OWN 0\n")
+    for include in (str(tmp_path), tmp_path, [tmp_path]):
+        assert hp.run_program('#include "own.h"\nint main() { return OWN; }\n', include=include).exit_code == 0
     for wrong, words in ((None, "program is None: give a Path"), ([], r"program is \[\]"), (3, "of type int"), ({"a.cpp": b""}, r"program\['a.cpp'\] is a bytes")):
         with pytest.raises(TypeError, match=words):
             hp.run_program(wrong)

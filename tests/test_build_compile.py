@@ -197,6 +197,13 @@ def test_kernel_named_like_an_api_call():
     assert builder.build(KERNEL.replace("void k(", "void Add(").replace("// here", "Add(a, b, b, n);")).entries[0].name == "Add"
 
 
+def test_text_as_other_editors_save_it(tmp_path):
+    (tmp_path / "k.cpp").write_bytes(KERNEL.replace("\n", "\r\n").encode("utf-8-sig"))
+    assert hp.compile(tmp_path / "k.cpp").source == KERNEL
+    (tmp_path / "t.h").write_text("struct T { int32_t a = 3; };", encoding="utf-8-sig")
+    assert hp.tiling_struct(tmp_path / "t.h", "T")().a == 3
+
+
 def test_include_as_one_folder(tmp_path):
     (tmp_path / "own.h").write_text("#define OWN 3\n")
     text = KERNEL.replace("using", '#include "own.h"\nusing').replace("// here", "n = OWN;")

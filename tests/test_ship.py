@@ -242,12 +242,14 @@ def test_missing_files_and_stale_objects(operator, tmp_path):
 
 @pytest.mark.parametrize("options, words", [({"op": "OtherName", "layout": "operator"}, "needs a kernel, a file and a header named other_name"), ({"layout": "zip"}, "is not"),
                                             ({"layout": "operator", "tiling": {"n": "1"}}, "no field n"), ({"outputs": ("q",)}, "no parameter q"),
-                                            ({"layout": "operator", "outputs": ("x",)}, "inputs first"), ({"soc": "Ascend999"}, "soc='Ascend999' is no SoC of Ascend910b"), ({"soc": ""}, "is no SoC"),
+                                            ({"layout": "operator", "outputs": ("x",)}, "inputs first"), ({"soc": "Ascend999"}, "soc='Ascend999' is no SoC of Ascend910b"), ({"soc": ""}, "is no SoC"), ({"vendor": "a b"}, "letters, digits and _"), ({"vendor": "../x"}, "letters, digits and _"),
                                             ({"soc": "Ascend310P3"}, "compiled for Ascend910B1, and Ascend310P3 has another architecture")])
 def test_a_wrong_wish_is_refused(launch, tmp_path, options, words):
     kernel, args = launch
     with pytest.raises(hp.WorkbookError, match=words):
         hp.ship(kernel, tmp_path / "p", args, blocks=BLOCKS, **options)
+    with pytest.raises(TypeError, match="names of parameters"):
+        hp.ship(kernel, tmp_path / "p", args, blocks=BLOCKS, outputs=3)
     with pytest.raises(TypeError, match="hp.ship takes a kernel"):
         hp.ship(kernel.source, tmp_path / "p", args, blocks=BLOCKS)
     with pytest.raises(TypeError, match="C\\+\\+ expression of each field"):

@@ -36,7 +36,7 @@ def build(text: str, *, label: str = "<kernel>", first_line: int = 1, name: str 
     folder: where #include "…" of the text looks first.
     """
     cache, compiler = cache or Cache(), compiler or find()
-    text = text.replace("\r\n", "\n")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")          # as some editors save
     wanted = (name,) if name and "<" in name else ()
     macros = macro.values(defines)
     search = tuple(Path(p).resolve() for p in ([folder] if folder else []) + list(include))

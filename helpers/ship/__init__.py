@@ -5,6 +5,7 @@
 """
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,6 +49,11 @@ def ship(kernel, folder, args, *, blocks: int, layout: str = "launch", outputs=(
         raise TypeError(f"hp.ship takes a kernel, as hp.compile or a %%ascendc cell gives it, not {type(kernel).__name__}")
     if tiling is not None and not isinstance(tiling, dict):
         raise TypeError(f"tiling={tiling!r}: give the C++ expression of each field, {{\"length\": \"count\"}}")
+    if not re.fullmatch(r"[A-Za-z]\w*", str(vendor)):
+        raise WorkbookError(f"vendor={vendor!r}: the name of a vendor becomes a folder of CANN, so it has letters, digits and _ only.")
+    if op is not None and not isinstance(op, str) or not isinstance(outputs, (str, tuple, list)):
+        raise TypeError(f"op={op!r}, outputs={outputs!r}: an operator type such as \"AddCustom\", and names of parameters such as (\"z\",)")
+    outputs = (outputs,) if isinstance(outputs, str) else outputs
     shown = example.run(kernel, blocks, args, outputs)
     soc = official(soc, shown.kernel.chip)
     if layout == "launch":
