@@ -63,7 +63,10 @@ def test_an_object_of_other_matrices_is_not_measured_by_its_tiling():
     """SetOrgShape names a smaller C: the tiling says nothing about its parts any more."""
     tiling = host.matmul_tiling(200, 300, 64, cores=6)
     body = "mm.SetOrgShape(32, 300, 64); mm.SetSingleShape(32, 48, 64); mm.SetTensorA(aGm); mm.SetTensorB(bGm); mm.IterateAll(cGm);"
-    assert launch(200, 300, 64, 1, tiling, body=body)[3] == []
+    for twice in (body, body + body):
+        assert launch(200, 300, 64, 1, tiling, set_=" ", body=twice)[3] == []
+    (late,) = launch(200, 300, 64, 1, tiling, body=body)[3]
+    assert "SetOrgShape(32, 300, 64, 64)" in late.message and "SetOrgShape first" in late.hint
 
 
 def test_parts_along_k():
@@ -106,6 +109,7 @@ FETCH_ONE = """GlobalTensor<float> workspace;
     (dict(body="while (mm.Iterate()) {}"), "rows 64 to 127 and columns 64 to 111|rows 0 to 63 and columns 0 to 63", 4),
     (dict(body="mm.Iterate(); mm.IterateAll(cGm);"), "rows 0 to 63 and columns 0 to 63", 1),
     (dict(body="mm.Iterate(); mm.GetTensorC(cGm); mm.Iterate(); return;"), "rows 64 to 95 and columns 0 to 63", 1),
+    (dict(body="mm.template IterateAll<false>(cGm, 0, false, true);", cube_only=False), "promises a wait", 1),
     (dict(body=""), "given A and B, and nothing was computed", 1),
     (dict(body=FETCH_ONE, cube_only=False, positions=("GM", "GM", "VECIN"), extra=np.zeros(4 * 4096 * 4, np.uint8)), "computed 4 tiles, and GetTensorC<false> fetched 1", 1),
 ])
@@ -125,6 +129,24 @@ def test_a_tile_of_the_kernels_own_is_its_own_to_fetch():
     A, B, out, found = launch(64, 64, 64, 1, host.matmul_tiling(64, 64, 64), body=body)
     close(out, exact(A, B))
     assert found == []
+
+
+def test_rows_of_a_tile_in_ub():
+    """With more columns than a tile has, the distance of rows is an open question unless the tile is written alone."""
+    for n, alone, warned in ((112, "false", True), (112, "true", False), (64, "false", False)):
+        body = f"""TBuf<TPosition::VECCALC> buf;
+    pipe.InitBuffer(buf, 64 * 64 * sizeof(float));
+    LocalTensor<float> tile = buf.Get<float>();
+    while (mm.Iterate()) {{ mm.GetTensorC(tile, 0, {alone}); }}"""
+        found = launch(64, n, 64, 1, host.matmul_tiling(64, n, 64, base=(64, 64, 64)), body=body, cube_only=False, positions=("GM", "GM", "VECIN"))[3]
+        assert ["GetTensorC to UB without enSequentialWrite" in f.message for f in found] == [True] * warned
+
+
+def test_only_16_bit_types_leave_the_transpose_to_the_call():
+    call = "mm.SetTensorA(aGm); mm.SetTensorB(bGm, false);"
+    run(32, 48, 64, kernel=hp.compile(text(tb=True, set_=call).replace("column * tiling.Kb", "column")))
+    with pytest.raises(hp.KernelError, match="only half and bfloat16_t leave the choice to the call"):
+        run(32, 48, 64, a="float32", kernel=hp.compile(text("float32", tb=True, set_=call)))
 
 
 # ---- fields

@@ -76,7 +76,7 @@ _OBJECT = '''
 extern "C" __global__ __aicore__ void NAME(GM_ADDR x, GM_ADDR y, GM_ADDR z, int32_t call)
 {
     TPipe pipe;
-    Matmul<MatmulType<TPosition::GM, CubeFormat::ND, SRC, true>, MatmulType<TPosition::GM, CubeFormat::ND, SRC, true>, MatmulType<TPosition::GM, CubeFormat::ND, DST>,
+    Matmul<MatmulType<TPosition::GM, CubeFormat::ND, SRC, sizeof(SRC) == 2>, MatmulType<TPosition::GM, CubeFormat::ND, SRC, sizeof(SRC) == 2>, MatmulType<TPosition::GM, CubeFormat::ND, DST>,
            MatmulType<TPosition::GM, CubeFormat::ND, float>> mm;
     GlobalTensor<SRC> xGm, yGm;
     GlobalTensor<DST> zGm;
@@ -274,7 +274,7 @@ CUBE = (
             "Matmul half, bias switched off | biased | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.SetBias(biasGm); mm.DisableBias(); mm.IterateAll(zGm);"),
     Family("matmul_batch", "half", "float", (Call(
         "IterateBatch of 4 by 2", _START.format("batch") + "mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.IterateBatch(zGm, 4, 2, false);"),), "small",
-        _OBJECT.replace("SRC, true>", "SRC, false, LayoutMode::NORMAL>").replace("DST>,", "DST, false, LayoutMode::NORMAL>,"), _OBJECT_HEAD, tilings=(("TCubeTiling", "batch", _batch),)),
+        _OBJECT.replace("SRC, sizeof(SRC) == 2>", "SRC, false, LayoutMode::NORMAL>").replace("DST>,", "DST, false, LayoutMode::NORMAL>,"), _OBJECT_HEAD, tilings=(("TCubeTiling", "batch", _batch),)),
     Family("matmul_to_ub", "half", "float", (Call("GetTensorC to UB, second of two tiles", "mm.Iterate(); mm.GetTensorC(d); mm.Iterate(); mm.GetTensorC(d);"),), "small", _TO_UB,
            _OBJECT_HEAD.partition("\n")[2], tilings=(("TCubeTiling", "wide", lambda: host.matmul_tiling(8, 32, 8, base=(16, 16, 16))),)),
     _object("matmul_half_half", "half", "half", "Matmul half to half | square | mm.SetTensorA(xGm); mm.SetTensorB(yGm); mm.IterateAll(zGm);"),

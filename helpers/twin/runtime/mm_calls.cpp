@@ -98,7 +98,7 @@ void tw_matmul_local(int32_t handle, MatmulOperand what, const LocalRef* local, 
     if (local->mem == Mem::L1 && on(CoreKind::AIC) && what != MatmulOperand::Bias) {
         x.renew(MmTensor::L1, at).local = *local;
         x.trans = trans;
-        o.restart();
+        o.renewed();
         return;
     }
     if (local->mem != Mem::UB || on(CoreKind::AIC))
@@ -128,6 +128,7 @@ int tw_matmul_iterate(int32_t handle, int sync, int partial, const LocalRef* til
     MmObject& o = mm_object(handle, at, "Iterate");
     if (o.setup.outer_product) fatal("UNSUPPORTED_API", at, "Iterate of a config with ScheduleType::OUTER_PRODUCT yields two tiles at once: not modelled", "use INNER_PRODUCT, or IterateAll");
     if (nothing(o, "Iterate", at)) return 0;
+    o.left.fresh = false;
     const int64_t steps = o.setup.partial_output ? o.k_steps() : 1, total = o.m_tiles() * o.n_tiles() * steps;
     if (o.next == 0) { mm_check(o, at, "Iterate"); mm_begin_product(o); }
     while (o.next < total && mm_skipped(o, mm_tile(o, o.p, o.next / steps))) ++o.next;
@@ -195,6 +196,9 @@ void tw_matmul_get(int32_t handle, int sync, const MatmulTarget* to, GlobalRef* 
     o.left.open = {};
     const MmTile t = mm_tile(o, o.p, r.index);
     const bool both = to->gm.ptr && to->local.mem == Mem::UB;
+    if (!cached && to->local.mem == Mem::UB && !to->sequential && o.p.n > o.t.baseN && checks_on())
+        report(Severity::Warning, "BAD_PARAMETER", at, fmt("GetTensorC to UB without enSequentialWrite: rows lie as far apart as the tile is wide here, %lld elements; a device may take the %lld columns of the core", (long long)t.n, (long long)o.p.n),
+               "pass enSequentialWrite = true: GetTensorC(tile, 0, true)");
     if (to->gm.ptr) mm_submit(r);
     if (!to->gm.ptr || both) {
         r.to.gm = {};
@@ -223,7 +227,7 @@ void tw_matmul_all(int32_t handle, int sync, const MatmulTarget* to, int wait, i
         r.answer = mm_shared_key(o, o.shared_calls++);
         if (core().sub != 0) {
             if (sync) mm_await(r.answer, at, "IterateAll");
-            else { o.last_key = r.answer; o.waiting = wait != 0; }
+            else { o.last_key = r.answer; o.waiting = wait != 0; o.left.asked_at = at; }
             return;
         }
     }
@@ -239,7 +243,7 @@ void tw_matmul_all(int32_t handle, int sync, const MatmulTarget* to, int wait, i
     o.next = o.m_tiles() * o.n_tiles();
     o.taken = o.next;
     o.partial_open = false;
-    if (!sync) { o.last_key = r.answer; o.waiting = wait != 0; }
+    if (!sync) { o.last_key = r.answer; o.waiting = wait != 0; o.left.asked_at = at; }
     if (room) to_ub(o, r.to.gm, to->local, o.p.m, o.p.n, true, "IterateAll", at);
 }
 
@@ -274,7 +278,7 @@ void tw_matmul_batch(int32_t handle, int sync, const MatmulTarget* to, const Mat
         r.to.sequential = 0;
     }
     mm_submit(r);
-    if (!sync) { o.last_key = r.answer; o.waiting = wait != 0; }
+    if (!sync) { o.last_key = r.answer; o.waiting = wait != 0; o.left.asked_at = at; }
     if (room) to_ub(o, r.to.gm, to->local, products * o.p.m, o.p.n, true, "IterateBatch", at);
 }
 

@@ -16,6 +16,7 @@ static uint64_t identity(const MmObject& o, const MmTensor& x) {
 }
 
 void mm_begin_product(MmObject& o) {
+    o.left.fresh = false;
     if (o.t.usedCoreNum > 1 && o.left.cut)
         o.left.parts[{identity(o, o.p.a), identity(o, o.p.b)}] = double(o.p.m) * double(o.p.n) * double(o.p.k);
 }
@@ -39,6 +40,8 @@ void mm_unfinished(MmObject& o) {
     if (o.async && o.taken < tiles)
         report(Severity::Warning, "BAD_PARAMETER", o.left.asked_at, fmt("Iterate<false> computed %lld tiles, and GetTensorC<false> fetched %lld of them", ll(tiles), ll(o.taken)),
                fmt("call GetTensorC<false> %lld times, once for each tile", ll(tiles)));
+    if (o.waiting)
+        report(Severity::Warning, "BAD_PARAMETER", o.left.asked_at, "this call promises a wait (waitIterateAll or waitIterateBatch = true), and none followed: its answer stays behind, and the results may come too late", "call WaitIterateAll() or WaitIterateBatch() before the results are used, or pass false");
     if (!o.left.asked && o.p.a.where != MmTensor::None && o.p.b.where != MmTensor::None)
         report(Severity::Warning, "BAD_PARAMETER", o.p.a.at, "this Matmul object was given A and B, and nothing was computed with them", "call IterateAll(c), or Iterate() and GetTensorC(c)");
 }

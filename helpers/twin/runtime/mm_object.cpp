@@ -115,9 +115,15 @@ int64_t mm_pitch(const MmObject& o, const MmParams& p) {
 }
 
 static void transposed(const MmObject& o, MatmulOperand w, int trans, At at) {
-    if (!trans || w > MatmulOperand::B) return;
+    if (w > MatmulOperand::B) return;
     const MatmulSide& side = w == MatmulOperand::A ? o.setup.a : o.setup.b;
     const char which = w == MatmulOperand::A ? 'A' : 'B';
+    if (!trans) {
+        if (side.trans && side.type != DType::F16 && side.type != DType::BF16)
+            fatal("BAD_PARAMETER", at, fmt("%s: the type of %c has ISTRANS = true and the call says not transposed: only half and bfloat16_t leave the choice to the call", operand_name(w), which),
+                  fmt("pass true for a transposed %c, or declare MatmulType<..., false> and SetA/BType(..., false) on the host", which));
+        return;
+    }
     if (!side.trans)
         fatal("BAD_PARAMETER", at, fmt("It is not allowed to do %c transpose when matmul %c transpose is not defined: %s says transposed, the type of %c does not", which, which, operand_name(w), which),
               fmt("declare MatmulType<..., true> for %c, and SetA/BType(..., true) on the host", which));
@@ -191,7 +197,7 @@ void tw_matmul_gm(int32_t handle, MatmulOperand what, const GlobalRef* gm, DType
     x.gm = *gm;
     x.trans = trans;
     charge(8, at);
-    if (what <= MatmulOperand::Bias) o.restart();
+    if (what <= MatmulOperand::Bias) o.renewed();
 }
 
 void tw_matmul_number(int32_t handle, MatmulOperand what, uint64_t bits, At at) {
@@ -200,7 +206,7 @@ void tw_matmul_number(int32_t handle, MatmulOperand what, uint64_t bits, At at) 
     const DType t = what == MatmulOperand::A ? o.setup.a.type : o.setup.b.type;
     if (size_of(t) < 2 || t == DType::I4) fatal("UNSUPPORTED_TYPE", at, fmt("%s of a number takes half and float", operand_name(what)), "put the values into a tensor");
     operand(o, what).renew(MmTensor::Number, at).bits = bits;
-    o.restart();
+    o.renewed();
 }
 
 void tw_matmul_shape(int32_t handle, MatmulShape what, int64_t m, int64_t n, int64_t ka, int64_t kb, int64_t kc, At at) {
@@ -213,6 +219,9 @@ void tw_matmul_shape(int32_t handle, MatmulShape what, int64_t m, int64_t n, int
         if (!o.setup.set_org) fatal("BAD_PARAMETER", at, "SetOrgShape: the config of this Matmul has enableSetOrgShape = false", "leave that field true");
         if (m < 1 || n < 1 || ka < 1 || kb < 1) fatal("BAD_PARAMETER", at, fmt("SetOrgShape(%lld, %lld, %lld, %lld): sizes are at least 1", (long long)m, (long long)n, (long long)ka, (long long)kb), "give the sizes of the whole matrices");
         o.left.cut = o.left.cut && m == o.t.M && n == o.t.N;
+        if (o.left.fresh && checks_on() && (m != p.M || n != p.N || ka != p.Ka || kb != p.Kb || kc != p.Kc))
+            report(Severity::Warning, "BAD_PARAMETER", at, fmt("SetOrgShape(%lld, %lld, %lld, %lld) changes the distances of rows behind SetTensorA, SetTensorB or SetBias, which went by those of before", (long long)m, (long long)n, (long long)ka, (long long)kb),
+                   "call SetOrgShape first, then SetTensorA, SetTensorB, SetBias and SetSingleShape");
         p.M = m;
         p.N = n;
         p.Ka = ka;

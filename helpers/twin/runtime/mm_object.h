@@ -55,7 +55,8 @@ struct MmLeft {
     std::map<Part, double> parts;                    // products begun: multiplications
     bool cut = true;                                 // the tiling says how C is cut over the cores: no other sizes were set
     bool asked = false;                              // for a computation
-    At asked_at{};                                   // the latest Iterate<false>
+    bool fresh = false;                              // an operand was set since the last computation began
+    At asked_at{};                                   // the latest call that runs beside the vector core
     At open{};                                       // Iterate whose tile waits in L0C; line 0 = none
     MmTile tile{};
 };
@@ -85,6 +86,7 @@ struct MmObject {
     int64_t n_tiles() const { return (p.n + t.baseN - 1) / t.baseN; }
     int64_t k_steps() const { return (p.k + t.baseK - 1) / t.baseK; }
     bool columns_first() const { return (setup.order < 2 ? setup.order : uint8_t(t.iterateOrder)) == 1; }
+    void renewed() { left.fresh = true; restart(); }     // an operand
     void restart() { next = taken = 0; tile_keys.clear(); }
 };
 
