@@ -3,13 +3,11 @@
 
 #include "mm_object.h"
 #include "state.h"
-#include "twin/abi_copy.h"
 #include "twin/enums.h"
 
 namespace twin {
 
 using AscendC::HardEvent;
-using ull = unsigned long long;
 
 static MmRequest request(MmObject& o, MmRequest::Kind kind, At at) {
     MmRequest r;
@@ -20,60 +18,8 @@ static MmRequest request(MmObject& o, MmRequest::Kind kind, At at) {
     return r;
 }
 
-static void order(HardEvent e, At at) {                   // one pipe behind another, at once
-    const int id = fetch_event(int(e), at);
-    set_flag(int(e), id, at, true);
-    wait_flag(int(e), id, at, true);
-}
-
-MatmulTarget mm_workspace_tile(const MmObject& o, const MmParams& p, int64_t index) {
-    MatmulTarget t;
-    t.gm = p.workspace.gm;
-    const uint64_t skip = uint64_t(index) * uint64_t(o.t.baseM) * uint64_t(o.t.baseN) * size_of(o.setup.c.type);
-    t.gm.ptr += skip;
-    if (t.gm.bytes) t.gm.bytes = t.gm.bytes > skip ? t.gm.bytes - skip : 0, t.gm.set = t.gm.bytes ? 1 : 2;
-    t.sequential = 1;
-    return t;
-}
-
-// rows x cols from GM, where rows follow each other, to UB on the vector core.
-static void to_ub(const MmObject& o, const GlobalRef& g, const LocalRef& ub, int64_t rows, int64_t cols, bool wait, const char* api, At at) {
-    const uint32_t size = size_of(o.setup.c.type);
-    const MmFormat f = MmFormat(o.setup.c.format);
-    if (f == MmFormat::NZ) { rows = mm_up(rows, 16); cols = mm_up(cols, size == 1 ? 32 : 16); }
-    const bool aligned = cols * size % kBlock == 0;
-    const int64_t pitch = mm_up(cols * size, kBlock);
-    if (!aligned && f != MmFormat::ND_ALIGN)
-        fatal("MISALIGNED", at, fmt("%s: rows of %lld elements are %lld B; in UB every row starts on 32 B", api, (long long)cols, (long long)(cols * size)), "declare C as CubeFormat::ND_ALIGN, or choose baseN so that rows are whole 32 B");
-    if (uint64_t(rows * pitch) > ub.bytes)
-        fatal("OUT_OF_BOUNDS", at, fmt("%s copies %lld elements into a tensor of %u", api, (long long)(rows * pitch / size), ub.bytes / size), "the tensor must hold the whole tile: baseM * baseN elements");
-    if (aligned) tw_copy_in_count(&ub, &g, o.setup.c.type, rows * cols, at);
-    else {
-        const CopyBlocks b{rows, cols * size, 0, 0, at, 1};
-        tw_copy_pad_in(&ub, &g, o.setup.c.type, &b, nullptr, at);
-    }
-    if (wait) order(HardEvent::MTE2_V, at);
-}
-
-// What a call writes goes to GM at once, or to the message workspace when UB asks for it.
-static bool through_room(const MmObject& o, MatmulTarget& to, int64_t elements, const char* api, At at) {
-    if (to.gm.ptr) return false;
-    if (on(CoreKind::AIC) || to.local.mem != Mem::UB)
-        fatal("WRONG_POSITION", at, fmt("%s: the result goes to GM, or to UB of a vector core; this tensor is %s", api, to.local.mem == Mem::N ? "not assigned" : describe(to.local).c_str()), "pass a GlobalTensor, or call it on the vector core of a MIX kernel");
-    if (to.atomic) fatal("BAD_PARAMETER", at, fmt("%s: atomic operations work on GM only", api), "enAtomic = 0 for a UB tensor");
-    to.gm = mm_room(kRoomC, uint64_t(elements) * size_of(o.setup.c.type), at);
-    to.sequential = 1;
-    return true;
-}
-
 static void atomics(const MatmulTarget& to, const char* api, At at) {
     if (to.atomic > 3) fatal("BAD_PARAMETER", at, fmt("%s: enAtomic=%d", api, to.atomic), "0 none, 1 add, 2 max, 3 min");
-}
-
-static int64_t room_elements(const MmObject& o, int64_t m, int64_t n) {
-    const bool nz = MmFormat(o.setup.c.format) == MmFormat::NZ;
-    const int64_t align = MmFormat(o.setup.c.format) == MmFormat::ND_ALIGN ? kBlock / size_of(o.setup.c.type) : 1;
-    return nz ? mm_up(m, 16) * mm_up(n, 32) : m * mm_up(n, align);
 }
 
 static bool nothing(MmObject& o, const char* api, At at) {
@@ -88,40 +34,6 @@ static bool nothing(MmObject& o, const char* api, At at) {
 using namespace twin;
 
 extern "C" {
-
-void tw_matmul_local(int32_t handle, MatmulOperand what, const LocalRef* local, DType type, int trans, const GlobalRef* through, At at) {
-    if (mm_idle(handle)) return;
-    MmObject& o = mm_object(handle, at, "SetTensor");
-    const char* api = what == MatmulOperand::A ? "SetTensorA" : what == MatmulOperand::B ? "SetTensorB" : "SetBias";
-    if (what == MatmulOperand::Bias && !o.t.isBias) fatal("BAD_PARAMETER", at, "SetBias: the tiling says no bias (isBias = 0)", "call EnableBias(true) on the host before GetTiling");
-    MmTensor& x = what == MatmulOperand::A ? o.p.a : what == MatmulOperand::B ? o.p.b : o.p.bias;
-    if (local->mem == Mem::L1 && on(CoreKind::AIC) && what != MatmulOperand::Bias) {
-        x.renew(MmTensor::L1, at).local = *local;
-        x.trans = trans;
-        o.renewed();
-        return;
-    }
-    if (local->mem != Mem::UB || on(CoreKind::AIC))
-        fatal("WRONG_POSITION", at, fmt("%s takes tensors of GM, of UB (on a vector core) and of L1 (on the cube core); this one is %s", api, local->mem == Mem::N ? "not assigned" : describe(*local).c_str()), "pass a GlobalTensor");
-    const MmParams& p = o.p;
-    const bool a = what == MatmulOperand::A, bias = what == MatmulOperand::Bias;
-    const MatmulSide& side = bias ? o.setup.bias : a ? o.setup.a : o.setup.b;
-    int64_t rows = bias ? 1 : (a == (trans != 0)) ? p.k : a ? p.m : p.n, cols = bias ? p.n : (a == (trans != 0)) ? (a ? p.m : p.n) : p.k;
-    if (MmFormat(side.format) == MmFormat::NZ) { rows = mm_up(rows, 16); cols = mm_up(cols, mm_c0(type)); }
-    const uint64_t need = mm_bytes(type, rows * cols);
-    if (need > local->bytes)
-        fatal("OUT_OF_BOUNDS", at, fmt("%s: a tensor of UB must hold the whole part of this core, %lld x %lld elements; it has %llu B of %llu", api, (long long)rows, (long long)cols, ull(local->bytes), ull(need)), "make the tensor larger, or call SetTail with what it holds first");
-    GlobalRef g = through ? *through : mm_room(bias ? kRoomBias : a ? kRoomA : kRoomB, mm_up(int64_t(need), kBlock), at);
-    order(HardEvent::V_MTE3, at);
-    order(HardEvent::MTE2_MTE3, at);
-    LocalRef from = *local;
-    from.bytes = std::min<uint32_t>(from.bytes, uint32_t(mm_up(int64_t(need), kBlock)));
-    const CopyBlocks one{1, int64_t(need), 0, 0, at, 1};
-    tw_copy_pad_out(&g, &from, type, &one, at);
-    tw_matmul_gm(handle, what, &g, type, trans, at);
-    x.dense = !through;
-    order(HardEvent::MTE3_V, at);                         // the tensor may be written again
-}
 
 int tw_matmul_iterate(int32_t handle, int sync, int partial, const LocalRef* tile, At at) {
     if (mm_idle(handle)) return 0;
@@ -182,8 +94,8 @@ void tw_matmul_get(int32_t handle, int sync, const MatmulTarget* to, GlobalRef* 
         const MmTile t = mm_tile(o, o.p, i);
         mm_await(o.tile_keys[size_t(i)], at, "GetTensorC");
         MatmulTarget from = mm_workspace_tile(o, o.p, i);
-        if (cached) { *cached = from.gm; cached->bytes = uint64_t(room_elements(o, t.m, t.n)) * size_of(o.setup.c.type); }
-        else if (to->local.mem == Mem::UB) to_ub(o, from.gm, to->local, t.m, t.n, false, "GetTensorC", at);
+        if (cached) { *cached = from.gm; cached->bytes = uint64_t(mm_room_elements(o, t.m, t.n)) * size_of(o.setup.c.type); }
+        else if (to->local.mem == Mem::UB) mm_to_ub(o, from.gm, to->local, t.m, t.n, false, "GetTensorC", at);
         else fatal("WRONG_POSITION", at, "GetTensorC<false> takes a UB tensor, or returns the tile in GM", "declare C with TPosition::VECIN");
         return;
     }
@@ -202,10 +114,10 @@ void tw_matmul_get(int32_t handle, int sync, const MatmulTarget* to, GlobalRef* 
     if (to->gm.ptr) mm_submit(r);
     if (!to->gm.ptr || both) {
         r.to.gm = {};
-        if (cached) { r.to.local = {}; r.to.gm = mm_room(kRoomC, uint64_t(room_elements(o, t.m, t.n)) * size_of(o.setup.c.type), at); r.to.sequential = 1; *cached = r.to.gm; }
-        else through_room(o, r.to, room_elements(o, t.m, t.n), "GetTensorC", at);
+        if (cached) { r.to.local = {}; r.to.gm = mm_room(kRoomC, uint64_t(mm_room_elements(o, t.m, t.n)) * size_of(o.setup.c.type), at); r.to.sequential = 1; *cached = r.to.gm; }
+        else mm_through_room(o, r.to, mm_room_elements(o, t.m, t.n), "GetTensorC", at);
         mm_submit(r);
-        if (!cached) to_ub(o, r.to.gm, to->local, t.m, t.n, true, "GetTensorC", at);
+        if (!cached) mm_to_ub(o, r.to.gm, to->local, t.m, t.n, true, "GetTensorC", at);
     }
 }
 
@@ -233,7 +145,7 @@ void tw_matmul_all(int32_t handle, int sync, const MatmulTarget* to, int wait, i
     }
     r.to = *to;
     r.sync = sync != 0;
-    const bool room = through_room(o, r.to, room_elements(o, o.p.m, o.p.n), "IterateAll", at);
+    const bool room = mm_through_room(o, r.to, mm_room_elements(o, o.p.m, o.p.n), "IterateAll", at);
     if (room) {                                           // the whole part of this core, rows of n
         r.to.sequential = 0;
         r.p.Kc = MmFormat(o.setup.c.format) == MmFormat::ND ? o.p.n : mm_up(o.p.n, kBlock / size_of(o.setup.c.type));
@@ -244,7 +156,7 @@ void tw_matmul_all(int32_t handle, int sync, const MatmulTarget* to, int wait, i
     o.taken = o.next;
     o.partial_open = false;
     if (!sync) { o.last_key = r.answer; o.waiting = wait != 0; o.left.asked_at = at; }
-    if (room) to_ub(o, r.to.gm, to->local, o.p.m, o.p.n, true, "IterateAll", at);
+    if (room) mm_to_ub(o, r.to.gm, to->local, o.p.m, o.p.n, true, "IterateAll", at);
 }
 
 void tw_matmul_batch(int32_t handle, int sync, const MatmulTarget* to, const MatmulBatch* batch, int wait, At at) {
@@ -274,12 +186,12 @@ void tw_matmul_batch(int32_t handle, int sync, const MatmulTarget* to, const Mat
         r.to.gm = o.p.workspace.gm;
         o.batch_taken = 0;
     } else {
-        room = through_room(o, r.to, products * o.p.m * o.p.n, "IterateBatch", at);
+        room = mm_through_room(o, r.to, products * o.p.m * o.p.n, "IterateBatch", at);
         r.to.sequential = 0;
     }
     mm_submit(r);
     if (!sync) { o.last_key = r.answer; o.waiting = wait != 0; o.left.asked_at = at; }
-    if (room) to_ub(o, r.to.gm, to->local, products * o.p.m, o.p.n, true, "IterateBatch", at);
+    if (room) mm_to_ub(o, r.to.gm, to->local, products * o.p.m, o.p.n, true, "IterateBatch", at);
 }
 
 void tw_matmul_get_batch(int32_t handle, const MatmulTarget* to, uint32_t a, uint32_t b, GlobalRef* cached, At at) {
@@ -293,13 +205,13 @@ void tw_matmul_get_batch(int32_t handle, const MatmulTarget* to, uint32_t a, uin
     g.bytes = uint64_t(n) * size_of(o.setup.c.type);
     o.batch_taken += n;
     if (cached) *cached = g;
-    else to_ub(o, g, to->local, int64_t(std::max(a, b)) * o.p.m, o.p.n, true, "GetBatchTensorC", at);
+    else mm_to_ub(o, g, to->local, int64_t(std::max(a, b)) * o.p.m, o.p.n, true, "GetBatchTensorC", at);
 }
 
 void tw_matmul_wait(int32_t handle, At at) {
     if (mm_idle(handle)) return;
     MmObject& o = mm_object(handle, at, "WaitIterateAll");
-    if (o.async) { order(HardEvent::MTE2_V, at); return; }
+    if (o.async) { mm_order(HardEvent::MTE2_V, at); return; }
     if (!o.last_key || !o.waiting)
         fatal("DEADLOCK", at, "this wait belongs to IterateAll<false>(gm, 0, false, true) or IterateBatch<false, true>, and none is under way: it would never return", "pass waitIterateAll = true, and wait once for each call");
     mm_await(o.last_key, at, "WaitIterateAll");

@@ -6,6 +6,7 @@
 //   mm_cube.cpp     tiles: base blocks through L1, L0 and L0C
 //   mm_load.cpp     GM -> L1;  mm_l0.cpp  L1 -> L0A / L0B
 //   mm_out.cpp      L0C -> GM
+//   mm_ub.cpp       between UB and the cube core, through GM
 //   mm_left.cpp     what was begun and not fetched, cut and not computed
 #pragma once
 #include <map>
@@ -13,6 +14,7 @@
 #include "engine.h"
 #include "twin/abi_matmul.h"
 #include "twin/adv_matmul_tiling.h"
+#include "twin/enums.h"
 
 namespace twin {
 
@@ -120,6 +122,12 @@ bool mm_idle(int32_t handle);               // this core has no part in it
 bool mm_client();                           // this is a vector core that drives its cube core by messages
 bool mm_server();                           // this is that cube core
 enum MmRoom { kRoomA, kRoomB, kRoomBias, kRoomC };
+void mm_order(AscendC::HardEvent e, At at); // one pipe behind another, at once
+// rows x cols of C, one row behind the other, from GM to UB of the vector core.
+void mm_to_ub(const MmObject& o, const GlobalRef& g, const LocalRef& ub, int64_t rows, int64_t cols, bool wait, const char* api, At at);
+// What a call writes goes to GM at once (false), or to the message workspace when UB asks for it.
+bool mm_through_room(const MmObject& o, MatmulTarget& to, int64_t elements, const char* api, At at);
+int64_t mm_room_elements(const MmObject& o, int64_t m, int64_t n);
 GlobalRef mm_room(MmRoom purpose, uint64_t bytes, At at);   // GM of the running core for what passes between the two kinds of cores
 void mm_await(uint64_t key, At at, const char* op);
 void mm_answer(uint64_t key, At at);
