@@ -10,6 +10,8 @@ from helpers.course.kernels import KERNELS
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'ascend-c-workbook[torch]'")
 
+from torch.autograd import forward_ad                               # noqa: E402
+
 from helpers.frameworks import ops as catalogue                     # noqa: E402
 from helpers.frameworks import torch as workbook                    # noqa: E402
 from helpers.frameworks.torch_gradients import BACKWARD             # noqa: E402
@@ -62,7 +64,7 @@ def inputs_of(name: str, n: int, dtype, grad: bool = True):
             mask[..., 0] = 0                                     # a row that is masked as a whole has no softmax
             made.append(mask)
         else:
-            made.append((torch.randn(shape, generator=rng) / (11 if tensor.startswith("w") else 1)).to(dtype).requires_grad_(grad and tensor not in ("cos", "sin")))
+            made.append((torch.randn(shape, generator=rng) / (11 if tensor.startswith("w") else 1)).to(dtype).requires_grad_(grad))
     return made
 
 
@@ -405,6 +407,32 @@ def test_results_that_look_unwritten(kernels):
         assert torch.isnan(workbook.op("softmax")(x.reshape(1, 4))).any()
         copied = workbook.op("copy")(torch.tensor([2**31 - 1, 5], dtype=torch.int32).view(torch.float32))
     assert copied.view(torch.int32).tolist() == [2**31 - 1, 5] and len(runs) == 3
+
+
+@pytest.mark.parametrize("shapes", [((0, 5), (5, 3)), ((2, 0, 5), (5, 3))])
+def test_products_of_no_rows_train(shapes):
+    a, b = (torch.ones(s, requires_grad=True) for s in shapes)
+    workbook.op("matmul")(a, b).sum().backward()
+    assert a.grad.shape == a.shape and torch.equal(b.grad, torch.zeros(5, 3))
+
+
+def test_forward_mode_is_refused_and_not_zero():
+    x, silu = torch.randn(3, 5), workbook.op("silu")
+    with pytest.raises(NotImplementedError, match="wb::silu has no derivative in forward mode"):
+        torch.func.jvp(silu, (x,), (x,))
+    with forward_ad.dual_level(), pytest.raises(NotImplementedError, match="Use backward mode"):
+        silu(forward_ad.make_dual(x, x))
+    by_backward = torch.autograd.functional.jvp(silu, x, x)[1]                # what the message says does it
+    torch.testing.assert_close(by_backward, torch.func.jvp(F.silu, (x,), (x,))[1])
+
+
+@pytest.mark.parametrize("name, shapes, words", [("add_rms_norm", [(1, 40000), (1, 40000), (40000,)], "add x and the residual first"),
+                                                 ("masked_softmax", [(1, 60000), (1, 60000)], "put -inf where the mask is not 0")])
+def test_rows_that_are_too_long_say_what_to_do(name, shapes, words):
+    tensors = [torch.ones(s) for s in shapes]
+    tensors[-1] = tensors[-1].to(torch.uint8 if name == "masked_softmax" else torch.float32)
+    with pytest.raises(ValueError, match=f"does not fit UB: {words}, and then use the kernel for long rows"):
+        workbook.op(name)(*tensors)
 
 
 def test_gradients_of_no_rows():

@@ -67,7 +67,11 @@ def _rope(make):
     turn = make("rope")
 
     def bprop(x, cos, sin, out, dout):
-        return turn(dout, cos, -sin), ops.zeros_like(cos), ops.zeros_like(sin)      # turned back; the tables are constants
+        half = x.shape[-1] // 2
+        wide, dy = x.astype(ms.float32), dout.astype(ms.float32)
+        a, b, da, db = wide[:, :, :half], wide[:, :, half:], dy[:, :, :half], dy[:, :, half:]
+        dcos, dsin = (da * a + db * b).sum(1), (db * a - da * b).sum(1)        # every head reads the same tables
+        return turn(dout, cos, -sin), dcos.astype(cos.dtype), dsin.astype(sin.dtype)      # the first is turned back
     return bprop
 
 
@@ -90,9 +94,9 @@ def _silu(make):
 def _gelu(make):
     def bprop(x, out, dout):
         wide = x.astype(ms.float32)
-        inner = 0.7978845608028654 * (wide + 0.044715 * wide * wide * wide)
-        t = ops.tanh(inner)
-        slope = 0.5 * (1 + t) + 0.5 * wide * (1 - t * t) * 0.7978845608028654 * (1 + 3 * 0.044715 * wide * wide)
+        # (1 + tanh(u)) / 2; ops.tanh on the CPU is wrong by 1e-4
+        s = ops.sigmoid(1.5957691216057308 * (wide + 0.044715 * wide * wide * wide))
+        slope = s + wide * s * (1 - s) * 1.5957691216057308 * (1 + 3 * 0.044715 * wide * wide)
         return (dout.astype(ms.float32) * slope).astype(x.dtype),
     return bprop
 

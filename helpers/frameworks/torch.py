@@ -17,6 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 import torch
+from torch.autograd import forward_ad
 
 from ..arguments import POINTER
 from ..errors import counted, listed
@@ -190,6 +191,9 @@ def _register(signature: Signature, empty: Callable, launch: Callable, backward:
         return outputs[0] if signature.results == 1 else outputs
 
     def implementation(*args):
+        if forward_ad._current_level >= 0:                           # torch itself would give tangents of zero
+            raise NotImplementedError(f"{signature.name} has no derivative in forward mode (torch.func.jvp, jacfwd, dual tensors). Use backward mode: "
+                                      "torch.autograd.grad, or torch.autograd.functional.jvp; results that do not depend on it can be computed before.")
         inputs, numbers = signature.split(args)
         inputs = [t.detach().contiguous() for t in inputs]          # a kernel sees memory as one run of bytes
         with torch_outputs.Fresh() as memory:

@@ -51,9 +51,13 @@ def _swiglu(ctx, grad):
 
 
 def _rope(ctx, grad):
-    """A turn back is a turn by the negative angle: the same kernel."""
-    _, cos, sin, _ = ctx.saved_tensors
-    return workbook.op("rope")(grad, cos, -sin)
+    """A turn back is a turn by the negative angle: the same kernel. Of the tables, which every head reads: a sum over heads."""
+    x, cos, sin, _ = ctx.saved_tensors
+    dx, dcos, dsin = workbook.op("rope")(grad, cos, -sin), None, None
+    if ctx.needs_input_grad[1] or ctx.needs_input_grad[2]:
+        (a, b), (da, db) = (t.chunk(2, -1) for t in _float(x, grad))
+        dcos, dsin = (da * a + db * b).sum(1).to(cos.dtype), (db * a - da * b).sum(1).to(sin.dtype)
+    return dx, dcos, dsin
 
 
 def _softmax(ctx, grad):
@@ -99,6 +103,8 @@ def _add_rms_norm(ctx, grad, grad_sum):
 def _matmul(ctx, grad):
     """Two products of float32, by the same kernel."""
     a, b, _ = ctx.saved_tensors
+    if 0 in a.shape:
+        return torch.zeros_like(a), torch.zeros_like(b)              # sums over no rows, which the kernel does not take
     matmul, wide = workbook.op("matmul"), grad.float()
     da = matmul(wide, b.float().t().contiguous())
     db = matmul(a.float().reshape(-1, a.shape[-1]).t().contiguous(), wide.reshape(-1, b.shape[1]))

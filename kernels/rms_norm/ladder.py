@@ -67,7 +67,8 @@ def tiling(version: Version, rows: int, length: int, itemsize: int, blocks: int,
     if version.name not in ("v1", "v2", "long", "grad_long"):
         numbers["tileRows"] = tile or tile_rows(version, -(-rows // blocks), length, itemsize)
         if numbers["tileRows"] < 1:
-            raise ValueError(f"A row of {length:,} elements does not fit UB: use the kernel for long rows.")
+            first = "add x and the residual first, and then " if version.name == "v6" else ""
+            raise ValueError(f"A row of {length:,} elements does not fit UB: {first}use the kernel for long rows.")
     if version.name in ("v1", "v2", "v3", "v4"):
         return struct(rows=rows, **numbers)
     if version.name == "v7":

@@ -60,7 +60,8 @@ def tiling(version: Version, rows: int, length: int, itemsize: int, blocks: int,
         return struct(**numbers)
     tile = tile or tile_rows(version, -(-rows // blocks), length, itemsize)
     if tile < 1:
-        raise ValueError(f"A row of {length:,} elements does not fit UB: use the kernel for long rows.")
+        first = "put -inf where the mask is not 0, and then " if version.name == "masked" else ""
+        raise ValueError(f"A row of {length:,} elements does not fit UB: {first}use the kernel for long rows.")
     if version.name == "v3":                                        # the library wants a workspace, and the tiling of a tile
         shape, dtype = (tile, padded(length, itemsize)), f"float{8 * itemsize}"
         tmp = hp.host.tmp_size("SoftMax", shape, dtype).max
