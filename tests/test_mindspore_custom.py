@@ -1,5 +1,6 @@
 """Kernels inside MindSpore: every one of kernels/ in both modes with its gradient, training, and what happens when something is wrong."""
 import os
+import re
 import threading
 
 import numpy as np
@@ -487,6 +488,29 @@ def test_operators_of_the_catalogue_check_shapes_and_types_first():
         wms.op("rms_norm", epsilon=1e-6)
     with pytest.raises(ValueError, match="There is no operator rmsnorm"):
         wms.op("rmsnorm")
+    with pytest.raises(TypeError, match="rms_norm takes x, gamma; 1 tensor was given"):
+        op(x)
+    with pytest.raises(TypeError, match="Input 1 of rms_norm is no tensor but an array of NumPy"):
+        op(x, gamma.asnumpy())
+
+
+@pytest.mark.parametrize("name, given, words", [
+    ("rms_norm", {"eps": None}, "eps=None of rms_norm is no number; its default is 1e-06"), ("rms_norm", {"eps": "1e-6"}, "is no number"),
+    ("fused_mha", {"heads": 8.5}, "heads=8.5 of fused_mha is no whole number; its default is 8"), ("fused_mha", {"heads": True}, "is no whole number"),
+    ("attention", {"causal": "no"}, "causal='no' of attention is no truth value"), ("attention", {"causal": 2}, "is no truth value")])
+def test_attributes_have_a_kind(name, given, words):
+    with pytest.raises(TypeError, match=re.escape(words)):
+        wms.op(name, **given)
+    with pytest.raises(TypeError, match=re.escape(words)):
+        catalogue.find(name).plan([], **given)
+
+
+def test_attributes_get_the_type_of_their_default():
+    values = catalogue.find("attention").values({"causal": np.bool_(True), "scale": 1})
+    assert values == {"causal": True, "scale": 1.0} and [type(v) for v in values.values()] == [bool, float]
+    assert catalogue.find("fused_mha").values({"heads": np.int64(4), "causal": 0}) == {"heads": 4, "causal": False}
+    with pytest.raises(TypeError, match="rms_norm takes x, gamma; 3 tensors were given"):
+        catalogue.find("rms_norm")(*[np.ones(3, np.float32)] * 3)
 
 
 def test_a_library_checks_what_it_is_handed():
@@ -616,7 +640,7 @@ def test_threads_get_their_own_results():
 
 @pytest.mark.parametrize("other", [np.ones((3, 4), np.float32), None])
 def test_what_is_no_tensor_is_named(other):
-    with pytest.raises(TypeError, match="a of mul is no tensor"):
+    with pytest.raises(TypeError, match="(a|Input 0) of mul is no tensor"):
         wms.op("mul")(other, other)
 
 

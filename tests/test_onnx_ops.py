@@ -1,5 +1,6 @@
 """Kernels as operators of ONNX: export from torch, shapes, ONNX Runtime with our library, and every way to get it wrong."""
 import logging
+import re
 
 import numpy as np
 import pytest
@@ -191,6 +192,30 @@ def test_without_the_import_the_checker_objects():
         onnx.checker.check_model(model)
     with pytest.raises(onnx.shape_inference.InferenceError, match="No opset import for domain wb"):
         workbook.infer_shapes(model)
+
+
+@pytest.mark.parametrize("name, attributes, words", [
+    ("rms_norm", {"epsilon": 1e-3}, "rms_norm has no attribute epsilon; it has eps"),
+    ("rms_norm", {"eps": 1}, "eps of the node RMSNorm is INT in the model, and rms_norm reads FLOAT. Give make_node a value such as eps=1e-06"),
+    ("rms_norm", {"eps": "1"}, "is no number"), ("attention", {"causal": 1.0}, "causal=1.0 of attention is no truth value"),
+    ("fused_mha", {"heads": 4.5}, "heads=4.5 of fused_mha is no whole number")])
+def test_an_attribute_that_nobody_reads(name, attributes, words, tmp_path):
+    model = one_node(name, "float32", SHAPES.get(name, [(2, 8), (8,)]), attributes)
+    file = tmp_path / "model.onnx"
+    onnx.save(model, file)
+    for given in (model, model.SerializeToString(), file, str(file)):
+        with pytest.raises(TypeError, match=re.escape(words)):
+            workbook.session(given)
+    inside = helper.make_graph([], "branch", [], [])
+    inside.node.extend(model.graph.node)
+    model.graph.node[0].CopyFrom(helper.make_node("If", ["x"], ["y_out"], then_branch=inside))
+    with pytest.raises(TypeError, match=re.escape(words)):
+        workbook.check_attributes(model)
+
+
+def test_what_is_no_model_is_left_to_onnxruntime(tmp_path):
+    for wrong in (b"not a model", tmp_path / "missing.onnx"):
+        refused(lambda wrong=wrong: workbook.session(wrong), "InvalidProtobuf|INVALID_PROTOBUF|NO_SUCHFILE|NoSuchFile|INVALID_ARGUMENT|ModelProto")
 
 
 def test_wrong_inputs(models):

@@ -80,6 +80,10 @@ class Custom(ms.ops.Custom):
     for all threads, and two calls at once get each other's results."""
 
     def __call__(self, *args):
+        for number, arg in enumerate(args):
+            if isinstance(arg, np.ndarray):            # MindSpore would say that its shape is []
+                operator = self.func.rpartition(":")[2]
+                raise TypeError(f"Input {number} of {operator} is no tensor but an array of NumPy. Make one: mindspore.Tensor(…)")
         with _one_at_a_time:
             return super().__call__(*args)
 
@@ -131,9 +135,7 @@ def op(name: str, *, target: str = "auto", gradient: bool = True, **attrs):
     """The operator of kernels/ of that name, for every type that the kernel has, with its gradient."""
     from . import mindspore_gradients
     found = catalogue.find(name)
-    values = {**found.attrs, **attrs}
-    if set(attrs) - set(found.attrs):
-        raise TypeError(f"{name} has no attribute {sorted(set(attrs) - set(found.attrs))[0]}; it has {', '.join(found.attrs) or 'none'}.")
+    values = found.values(attrs)
     shape, dtype = infer.functions(found)
     bprop = mindspore_gradients.of(found, values, lambda other, **a: op(other, target=target, gradient=False, **a)) if gradient else None
     if _target(target) == "Ascend":

@@ -55,7 +55,7 @@ PYBIND11_MODULE(MS_EXTENSION_NAME, m) {{
 def text(name: str, **attrs) -> str:
     """The C++ of the extension: an operator of kernels/ whose output looks like its first input."""
     found = catalogue.find(name)
-    values = {**found.attrs, **attrs}
+    values = found.values(attrs)
     plans = launcher.plans_for(f"{name}_extension", repr(sorted(values.items())), launcher.op_planner(found, **values))
     count = len(found.inputs)
     return _TEXT.format(name=name, inputs=count, plans=plans, parameters=", ".join(f"const ms::Tensor& t{i}" for i in range(count)),

@@ -76,6 +76,7 @@ def _check_known(names, shapes) -> None:
 def functions(found: Op):
     """infer_shape and infer_dtype of an operator of the catalogue, with as many parameters as it has inputs."""
     def shape(*shapes):
+        found.count(len(shapes))
         for name, one in zip(found.inputs, shapes):
             if not isinstance(one, (list, tuple)):
                 raise TypeError(f"{name} of {found.name} is no tensor, it has no shape. Make one: mindspore.Tensor(…)")
@@ -84,6 +85,7 @@ def functions(found: Op):
         return out[0] if len(out) == 1 else tuple(out)
 
     def dtype(*types):
+        found.count(len(types))
         types = [t.element_type() if hasattr(t, "element_type") else t for t in types]      # a type, or that of a tensor
         for name, type_ in zip(found.inputs, types):
             if type_ not in _NAMES:

@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import onnx
+from google.protobuf.message import DecodeError
 
 from ..build.cache import Cache, key
 from ..build.compiler import find
@@ -79,7 +80,31 @@ def session(model, options=None):
         options.log_severity_level = 4                      # errors come as exceptions; once is enough
     options.register_custom_ops_library(str(library()))
     given = model.SerializeToString() if isinstance(model, onnx.ModelProto) else os.fspath(model) if isinstance(model, os.PathLike) else model
+    check_attributes(model)
     return onnxruntime.InferenceSession(given, options, providers=["CPUExecutionProvider"])
+
+
+def check_attributes(model) -> None:
+    """TypeError for an attribute that one of our nodes has and its operator does not read: ONNX Runtime would take the default, and say nothing."""
+    if not isinstance(model, onnx.ModelProto):
+        try:
+            model = onnx.load_model_from_string(model) if isinstance(model, bytes) else onnx.load(model, load_external_data=False)
+        except (DecodeError, OSError):
+            return                                          # ONNX Runtime says what it thinks of it
+    graphs = [model.graph, *model.functions]
+    for graph in graphs:                                    # those inside of its nodes come behind it
+        for node in graph.node:
+            graphs += [g for a in node.attribute for g in (a.g, *a.graphs) if g.node]
+            op = operators().get(node.op_type) if node.domain == DOMAIN else None
+            for a in node.attribute if op else ():
+                if a.ref_attr_name:                         # the attribute of a function
+                    continue
+                op.values({a.name: onnx.helper.get_attribute_value(a)})
+                wanted = onnx.AttributeProto.FLOAT if isinstance(op.attrs[a.name], float) else onnx.AttributeProto.INT
+                if a.type != wanted:
+                    said, reads = (onnx.AttributeProto.AttributeType.Name(t) for t in (a.type, wanted))
+                    raise TypeError(f"{a.name} of the node {node.op_type} is {said} in the model, and {op.name} reads {reads}. "
+                                    f"Give make_node a value such as {a.name}={_number(op.attrs[a.name])!r}.")
 
 
 # ---- export from torch

@@ -12,16 +12,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 from inspect import signature
+from numbers import Integral, Real
 from typing import Any, Callable
 
 import numpy as np
 
 from ..course import load
-from ..errors import listed
+from ..errors import counted, listed
 from ..kernel import Kernel
 
 FLOATS = ("float32", "float16", "bfloat16")
 Shapes = tuple[tuple[int, ...], ...]
+_KINDS = {      # of an attribute, by its default: its name, and what may be given
+    bool: ("truth value", lambda v: isinstance(v, (bool, np.bool_)) or isinstance(v, Integral) and v in (0, 1)),
+    int: ("whole number", lambda v: isinstance(v, Integral) and not isinstance(v, bool)),
+    float: ("number", lambda v: isinstance(v, Real) and not isinstance(v, bool)),
+}
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,7 @@ class Op:
 
     def __call__(self, *arrays: np.ndarray, **attrs) -> tuple[np.ndarray, ...]:
         """The outputs for these inputs, computed on the twin."""
+        self.check(arrays)
         outputs = self.empty(*arrays)
         if any(o.size for o in outputs):
             self.launch(arrays, outputs, **attrs)
@@ -66,20 +73,32 @@ class Op:
 
     def plan(self, inputs, outputs=None, *, chip: str | None = None, **attrs) -> Plan:
         """How the kernel is launched for these arrays; their contents do not matter, and outputs may be left out."""
-        unknown = set(attrs) - set(self.attrs)
-        if unknown:
-            raise TypeError(f"{self.name} has no attribute {sorted(unknown)[0]}; it has {', '.join(self.attrs) or 'none'}.")
-        inputs = tuple(inputs)
-        outputs = self.empty(*inputs) if outputs is None else tuple(outputs)
+        attrs, inputs = self.values(attrs), tuple(inputs)
         self.check(inputs)
+        outputs = self.empty(*inputs) if outputs is None else tuple(outputs)
         if not any(o.size for o in outputs):
             raise ValueError(f"{self.name}: its outputs have no element ({listed(o.shape for o in outputs)}), so there is nothing to launch.")
         ladder = load(self.folder, "ladder")
         recorder = _Recorder(self.version(ladder, inputs), inputs[0].dtype, ladder, chip)
-        self.call(ladder, recorder, inputs, outputs, **{**self.attrs, **attrs})
+        self.call(ladder, recorder, inputs, outputs, **attrs)
         blocks, args = recorder.seen
         zeroed = tuple(len(inputs) + self.outputs.index(name) for name in self.zeroed)
         return Plan(recorder.kernel, blocks, args, inputs + outputs, zeroed)
+
+    def values(self, given: dict[str, Any]) -> dict[str, Any]:
+        """All attributes, the given ones in the type of their default; TypeError when one is unknown or of another kind."""
+        for name, value in given.items():
+            if name not in self.attrs:
+                raise TypeError(f"{self.name} has no attribute {name}; it has {', '.join(self.attrs) or 'none'}.")
+            words, fits = _KINDS[type(self.attrs[name])]
+            if not fits(value):
+                raise TypeError(f"{name}={value!r} of {self.name} is no {words}; its default is {self.attrs[name]!r}.")
+        return {name: type(default)(given.get(name, default)) for name, default in self.attrs.items()}
+
+    def count(self, number: int) -> None:
+        """TypeError when this is not the number of its inputs."""
+        if number != len(self.inputs):
+            raise TypeError(f"{self.name} takes {', '.join(self.inputs)}; {counted(number, 'tensor')} {'was' if number == 1 else 'were'} given.")
 
     def empty(self, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
         """Outputs of the right shape and type, zero where the kernel adds."""
@@ -93,8 +112,7 @@ class Op:
 
     def check(self, inputs) -> None:
         """ValueError or TypeError in words when this operator does not take these inputs."""
-        if len(inputs) != len(self.inputs):
-            raise TypeError(f"{self.name} takes {', '.join(self.inputs)}; {len(inputs)} tensors were given.")
+        self.count(len(inputs))
         self.check_dtypes(*(str(a.dtype) for a in inputs))
         self.shapes(*(a.shape for a in inputs))
 
