@@ -74,24 +74,30 @@ static At latest_set(int flag, int64_t group) {
     return at;
 }
 
-static void report_unclaimed(const Core& c, int flag, At at, size_t left, uint32_t waits) {
-    report(Severity::Warning, "UNPAIRED_FLAG", at, fmt("cross-core flag %d was set %zu time%s for %s, which waited %u time%s", flag, left + waits, left + waits == 1 ? "" : "s", name_of(c).c_str(), waits, waits == 1 ? "" : "s"),
-           "set and wait equally often, on every path: a set that nobody takes stays in the counter, and the next wait on this core goes on too early");
-}
+// Told at the end, and only when nothing worse was found: a wait that is missing is mostly a conflict too.
+struct Unclaimed { int flag; At at; size_t sets; uint32_t waits; std::string who; };
+static std::vector<Unclaimed>& unclaimed() { static std::vector<Unclaimed> all; return all; }
+
+void unclaimed_launch_begin() { unclaimed().clear(); }
 
 void unclaimed_core_end() {
     if (!checks_on()) return;
     const Scoreboard& b = board();
     for (int f = 0; f < kFlagIds; ++f)
-        if (!b.arrived[f].empty()) report_unclaimed(core(), f, latest_set(f, core().block_group), b.arrived[f].size(), b.cross_waits[f]);
+        if (!b.arrived[f].empty()) unclaimed().push_back({f, latest_set(f, core().block_group), b.arrived[f].size() + b.cross_waits[f], b.cross_waits[f], name_of(core())});
 }
 
 void unclaimed_set(const Core& receiver, int flag, At at) {
-    if (checks_on()) report_unclaimed(receiver, flag, at, 1, receiver.board ? receiver.board->cross_waits[flag] : 0);
+    if (!checks_on() || unclaimed().size() >= 200) return;
+    const uint32_t waits = receiver.board ? receiver.board->cross_waits[flag] : 0;
+    unclaimed().push_back({flag, at, waits + 1, waits, name_of(receiver)});
 }
 
 void unclaimed_launch_end() {
     if (!checks_on()) return;
+    for (const Unclaimed& u : unclaimed())
+        report(Severity::Warning, "UNPAIRED_FLAG", u.at, fmt("cross-core flag %d was set %zu time%s for %s, which waited %u time%s", u.flag, u.sets, u.sets == 1 ? "" : "s", u.who.c_str(), u.waits, u.waits == 1 ? "" : "s"),
+               "set and wait equally often, on every path: a set that nobody takes stays in the counter, and the next wait on this core goes on too early");
     for (const auto& [key, by_core] : launch().arrivals) {
         size_t some = 0;
         for (const auto& [id, sets] : by_core) some += !sets.empty();

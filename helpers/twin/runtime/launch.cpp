@@ -133,6 +133,7 @@ void launch_begin(const LaunchSpec& spec) {
     for (const GmBuffer& b : g->gm) g->gm_shadow.push_back(std::make_unique<Shadow>(b.workspace ? kNeverWritten : kDefined));
     copy_launch_begin();
     mm_launch_begin();
+    unclaimed_launch_begin();
     std::string line;
     for (char c : spec.source) { if (c == '\n') { g->source_lines.push_back(line); line.clear(); } else line += c; }
     g->source_lines.push_back(line);
