@@ -8,6 +8,7 @@ import helpers as hp
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'ascend-c-workbook[torch]'")
 
+from helpers.frameworks import ops as catalogue                     # noqa: E402
 from helpers.frameworks import torch as workbook                    # noqa: E402
 from helpers.frameworks import torch_extension as extension         # noqa: E402
 
@@ -68,7 +69,10 @@ def test_text_of_an_operator_with_numbers():
 
 
 # ---- torch_npu: text, which no machine without an NPU can run
-@pytest.mark.parametrize("name", ["swiglu", "rms_norm", "rope", "add"])
+NPU = ["add", "copy", "gelu", "layer_norm", "masked_softmax", "mul", "rms_norm", "rope", "silu", "sinh", "softmax", "swiglu"]
+
+
+@pytest.mark.parametrize("name", NPU)
 def test_files_for_torch_npu(name):
     files = extension.npu_files(name)
     wrapper, call, aclnn = (files[f] for f in (f"{name}_npu.asc", f"call_{name}.py", f"{name}_aclnn.cpp"))
@@ -76,14 +80,26 @@ def test_files_for_torch_npu(name):
     told = re.search(r'm\.def\("(.*?)"\)', wrapper)[1]
     assert re.sub(r"[\d.e-]+", "N", told) == re.sub(r"[\d.e-]+", "N", schema)
     assert "TORCH_LIBRARY_IMPL(wb, PrivateUse1, m)" in wrapper and "TORCH_LIBRARY_IMPL(wb, Meta, m)" in wrapper
-    assert "getCurrentNPUStream().stream(false)" in wrapper and all(f"{name}_{kind}<<<48, 0, stream>>>(" in wrapper for kind in ("half", "bf16", "float"))
+    assert "getCurrentNPUStream().stream(false)" in wrapper and all(re.search(rf"{name}_{kind}<<<\d+, 0, stream>>>\(", wrapper) for kind in ("half", "bf16", "float"))
     assert wrapper.index("is_privateuseone") < wrapper.index("<<<") and wrapper.count("{") == wrapper.count("}")
     assert "torch.ops.load_library" in call and f"torch.ops.wb.{name}(" in call and "synchronize" in call
-    compile(call, "call.py", "exec")
+    for tensor in catalogue.find(name).inputs[1:]:
+        wanted = "at::kByte" if tensor == "mask" else f"{catalogue.find(name).inputs[0]}.scalar_type()"
+        assert f"TORCH_CHECK({tensor}.scalar_type() == {wanted}, " in wrapper
+    assert_runs(call, name)
     build = files[f"build_{name}.sh"]
     assert f"bisheng -x asc {name}_npu.asc -shared" in build and f"-o lib{name}.so" in build and f"./lib{name}.so" in call
     assert subprocess.run(["bash", "-n"], input=build, text=True, capture_output=True).stderr == ""
-    assert re.search(r"EXEC_NPU_CMD\(aclnn[A-Z]\w+, \w+, ", aclnn)
+    assert re.search(r"EXEC_NPU_CMD\(aclnn[A-Z]\w+Custom, \w+, ", aclnn)         # never a name of CANN's own operators
+
+
+def assert_runs(call: str, name: str) -> None:
+    """The example that calls the operator, on the CPU: shapes, types and names are right."""
+    on_cpu = re.sub(r"import torch_npu\n|torch.ops.load_library.*\n|torch.npu.synchronize.*\n|print.*\n", "", call).replace(', device="npu"', "")
+    seen: dict = {}
+    workbook.op(name)
+    exec(on_cpu, seen)
+    assert seen["y"].shape == seen[catalogue.find(name).inputs[0]].shape and seen["y"].dtype == torch.float16
 
 
 @pytest.mark.parametrize("name, words", [("attention", "more than its tensors and a tiling: q, k, v, mask, o, tiling"), ("matmul", "the output c"), ("add_rms_norm", "the outputs y and sum")])

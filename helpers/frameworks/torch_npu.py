@@ -5,6 +5,8 @@ A pybind11 module has no schema, so no autograd and no torch.compile; EXEC_NPU_C
 """
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from ..course import load
@@ -13,6 +15,8 @@ from . import ops as catalogue
 from .ops import Op
 from .torch import signature_of
 
+_AT = {"uint8": "at::kByte", "float32": "at::kFloat"}        # of a tensor whose type does not follow the first
+_FILLED = {"uint8": "zeros", "float16": "randn", "float32": "randn"}
 CPP = {float: "double", int: "int64_t", bool: "bool"}       # of a number, as the schema wants it
 
 _WRAPPER = """// {name} for torch_npu: checks, output, launch on the current stream. Built together with the kernel's own text.
@@ -22,7 +26,8 @@ _WRAPPER = """// {name} for torch_npu: checks, output, launch on the current str
 #include "torch_npu/csrc/core/npu/NPUStream.h"
 {kernel_include}
 
-{tiling} make_tiling({parameters});   // host code: the numbers that kernels/{folder}/ladder.py computes
+{tiling} make_tiling({parameters});   // host code, yours to write: it checks the shapes, and computes
+                                      // the numbers as kernels/{folder}/ladder.py does
 
 namespace {{
 
@@ -35,7 +40,7 @@ at::Tensor run_{name}({parameters})
 {{
     TORCH_CHECK({devices}, "{name}: every tensor must be on the npu; move it with .npu()");
     TORCH_CHECK({dtypes}, "{name}: {first} is ", {first}.scalar_type());
-    at::Tensor out = empty_{name}({arguments});
+{others}    at::Tensor out = empty_{name}({arguments});
     if (out.numel() == 0) {{
         return out;
     }}
@@ -75,7 +80,7 @@ import torch_npu
 
 torch.ops.load_library("./lib{name}.so")
 {tensors}
-y = torch.ops.wb.{name}({arguments})
+y = torch.ops.wb.{name}({called})
 torch.npu.synchronize()                                   # a launch returns before the kernel has finished
 print(y.cpu())
 """
@@ -98,7 +103,7 @@ _ACLNN = """// The same operator as an installed package: its aclnn call, worksp
 at::Tensor run_{name}({parameters})
 {{
     at::Tensor out = at::empty_like({first});
-    EXEC_NPU_CMD(aclnn{camel}, {arguments}, out);         // names of variables in the order of the prototype, no temporaries
+    EXEC_NPU_CMD(aclnn{camel}Custom, {arguments}, out);         // names of variables in the order of the prototype, no temporaries
     return out;
 }}
 """
@@ -125,9 +130,25 @@ def npu_files(name: str) -> dict[str, str]:
         dtypes=" || ".join(f"{first}.scalar_type() == at::{kind}" for kind in ("kHalf", "kBFloat16", "kFloat")),
         contiguous="\n".join(f"    at::Tensor {t}_c = {t}.contiguous();" for t in op.inputs),
         pointers=", ".join(pointers), camel="".join(p.capitalize() for p in name.split("_")),
-        tensors="\n".join(f'{t} = torch.randn(4, 1024, dtype=torch.float16, device="npu")' for t in op.inputs))
+        others="".join(f'    TORCH_CHECK({t}.scalar_type() == {_AT.get(op.fixed.get(t, ""), f"{first}.scalar_type()")}, '
+                       f'"{name}: {t} is ", {t}.scalar_type());\n' for t in op.inputs[1:]),
+        called=", ".join([*op.inputs, *(f"{n}={d!r}" for n, d in op.attrs.items())]),
+        tensors="\n".join(f'{t} = torch.{_FILLED[op.fixed.get(t, "float16")]}({", ".join(map(str, s))}, dtype=torch.{op.fixed.get(t, "float16")}, device="npu")'
+                          for t, s in zip(op.inputs, _example(op))))
     return {f"{name}_npu.asc": _WRAPPER.format(**words), f"build_{name}.sh": _BUILD.format(**words), f"call_{name}.py": _CALL.format(**words),
             f"{name}_aclnn.cpp": _ACLNN.format(**words)}
+
+
+def _example(op: Op) -> tuple:
+    """Shapes that an operator takes: the first that fit of those which our operators have."""
+    for first in ((4, 1024), (4, 8, 128)):
+        for shapes in product([first], *[[first, first[-1:], (first[0], first[-1] // 2)]] * (len(op.inputs) - 1)):
+            try:
+                op.shapes(*shapes)
+                return shapes
+            except ValueError:
+                pass
+    raise ValueError(f"{op.name}: none of the example shapes fits it.")
 
 
 def one_like_first(op: Op) -> None:
