@@ -393,8 +393,9 @@ def test_outputs_that_only_look_unwritten():
 def test_a_kernel_that_adds_to_its_output():
     x = np.arange(60, dtype=np.float32).reshape(3, 20)
     assert np.array_equal(part(x, add=True, zeroed=(0,)), x)
-    with pytest.raises(hp.KernelError, match=r"Element \[0, 1\] of y depends on what lay there before the launch"):
-        part(x, add=True)
+    for dtype, place in (("float32", r"\[0, 1\]"), ("int8", r"\[0, 1\]")):            # an integer is a sum like any other; zero is added first
+        with pytest.raises(hp.KernelError, match=rf"Element {place} of y depends on what lay there before the launch"):
+            part(x.astype(dtype), add=True)
     for zeroed in ((1,), (-1,), ("y",)):
         with pytest.raises(ValueError, match="part has 1 output, counted from 0"):
             part(x, zeroed=zeroed)

@@ -399,6 +399,37 @@ def test_what_a_kernel_leaves_out_is_seen(make, rest, place):
         torch.testing.assert_close(found.flatten()[32:], torch.full((32,), rest, dtype=found.dtype), equal_nan=True)
 
 
+ADDS = """#include "kernel_operator.h"
+using namespace AscendC;
+extern "C" __global__ __aicore__ void adds(GM_ADDR x, GM_ADDR y, uint32_t count) {
+    GlobalTensor<TYPE> xGm, yGm;
+    xGm.SetGlobalBuffer((__gm__ TYPE*)x, count);
+    yGm.SetGlobalBuffer((__gm__ TYPE*)y, count);
+    TPipe pipe;
+    TBuf<> buffer;
+    pipe.InitBuffer(buffer, count * sizeof(TYPE));
+    LocalTensor<TYPE> local = buffer.Get<TYPE>();
+    DataCopy(local, xGm, count);
+    PipeBarrier<PIPE_ALL>();
+    SetAtomicAdd<TYPE>();
+    DataCopy(yGm, local, count);
+    SetAtomicNone();
+}
+"""
+
+
+@pytest.mark.parametrize("type_, dtype", [("float", torch.float32), ("half", torch.float16), ("int32_t", torch.int32)])
+def test_a_kernel_that_adds_to_its_output(type_, dtype):
+    kernel, x = hp.compile(ADDS.replace("TYPE", type_)), torch.arange(64).to(dtype).view(8, 8)
+
+    def adds(make):
+        return workbook.custom({dtype: kernel}, out=make, name="adds", tiling=lambda x: x.numel())
+    assert torch.equal(adds(lambda x: torch.zeros_like(x))(x), x)
+    with pytest.raises(hp.KernelError, match=r"element \[0, 1\] of its output .* depends on what lay there before the launch") as caught:
+        adds(lambda x: torch.empty_like(x))(x)                       # element [0, 0] stays as it is: 0 is added to it
+    assert "torch.zeros" in caught.value.findings[0].hint
+
+
 def test_results_that_look_unwritten(kernels):
     """NaN and the largest integer may be results: the second launch tells, and is not recorded."""
     x = torch.tensor([1.0, torch.nan, torch.inf, -torch.inf])

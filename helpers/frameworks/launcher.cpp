@@ -180,7 +180,7 @@ int run(const Plan& plan, const workbook_tensor* tensors, std::string& why) {
     bool complete = true;
     for (size_t i = 0; i < plan.tensors.size(); ++i) {
         const PlanTensor& t = plan.tensors[i];
-        if (t.output && !t.zero && looks_unwritten(base + a.places[i], t.bytes, item_bytes(tensors[i].dtype), pattern(tensors[i].dtype, 0))) complete = false;
+        if (t.output && !t.zero && doubtful(base + a.places[i], t.bytes, item_bytes(tensors[i].dtype), tensors[i].dtype)) complete = false;
     }
     if (!complete) {
         for (size_t i = 0; i < plan.tensors.size(); ++i) if (plan.tensors[i].output) first[i].assign(base + a.places[i], base + a.places[i] + plan.tensors[i].bytes);

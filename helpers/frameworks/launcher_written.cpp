@@ -5,7 +5,7 @@
 namespace workbook {
 
 namespace {
-constexpr uint64_t kRun = 4;              // bytes of a type with one byte each: one alone equals the pattern too often
+bool is_float(const char* dtype) { return strstr(dtype, "float") != nullptr; }
 
 // Is one of the elements, each sizeof(T) bytes long, made of this byte alone? Eight bytes at a time: taking 1 from every
 // element borrows from the highest bit of one that is 0, and only there a bit appears that was not set.
@@ -23,16 +23,6 @@ template <class T> bool any_equal(const uint8_t* data, uint64_t bytes, uint8_t p
     return false;
 }
 
-bool any_run(const uint8_t* data, uint64_t bytes, uint8_t pattern) {
-    if (data[0] == pattern || data[bytes - 1] == pattern) return true;
-    uint64_t length = 0;
-    for (uint64_t i = 0; i < bytes; ++i) {
-        length = data[i] == pattern ? length + 1 : 0;
-        if (length == kRun) return true;
-    }
-    return false;
-}
-
 std::string place(const workbook_tensor& t, uint64_t element) {
     std::string out;
     for (int i = t.rank - 1; i >= 0; --i) {
@@ -44,19 +34,15 @@ std::string place(const workbook_tensor& t, uint64_t element) {
 }  // namespace
 
 uint8_t pattern(const char* dtype, int launch) {
-    bool floats = strstr(dtype, "float") != nullptr;
-    if (launch == 0) return floats ? 0xFF : 0xB3;
-    return floats ? 0 : 0x4C;
+    if (launch == 0) return is_float(dtype) ? 0xFF : 0xB3;
+    return is_float(dtype) ? 0 : 0x4C;
 }
 
-bool looks_unwritten(const uint8_t* data, uint64_t bytes, int item, uint8_t pattern) {
-    if (bytes == 0) return false;
-    switch (item) {
-        case 8: return any_equal<uint64_t>(data, bytes, pattern);
-        case 4: return any_equal<uint32_t>(data, bytes, pattern);
-        case 2: return any_equal<uint16_t>(data, bytes, pattern);
-        default: return any_run(data, bytes, pattern);
-    }
+bool doubtful(const uint8_t* data, uint64_t bytes, int item, const char* dtype) {
+    if (bytes == 0 || !is_float(dtype)) return bytes > 0;
+    uint8_t unwritten = pattern(dtype, 0);
+    return item == 8 ? any_equal<uint64_t>(data, bytes, unwritten) : item == 4 ? any_equal<uint32_t>(data, bytes, unwritten)
+                                                                               : any_equal<uint16_t>(data, bytes, unwritten);
 }
 
 std::string gap(const PlanTensor& t, const workbook_tensor& tensor, int item, const uint8_t* first, const uint8_t* second) {

@@ -1,7 +1,8 @@
 """Outputs of a kernel in torch: memory that shows what was left out, and the check that nothing was.
 
-New memory holds NaN, or the largest integer. Where an element still has this value after the launch, a second launch on
-zeros tells a result from a gap: a result is the same again.
+New memory holds NaN, or the largest integer. Where there is a doubt after the launch, a second launch on zeros tells a
+result from a gap: a result is the same again. Of floats NaN is doubtful, as it stays when something is added to it; of
+integers everything is, as any sum is a number.
 """
 from __future__ import annotations
 
@@ -40,14 +41,23 @@ def check(name: str, outputs, fresh: list[bool], again: Callable) -> None:
     others = tuple(torch.zeros_like(t) if new else t.clone() for t, new in zip(outputs, fresh))
     again(others)
     for number, (one, other, new) in enumerate(zip(outputs, others, fresh), start=1):
-        gaps = (_filled(one) & ~_filled(other)).flatten().nonzero() if new else ()
-        if len(gaps):
-            which = "of its output" if len(outputs) == 1 else f"of output {number}"
-            place = [int(i) for i in torch.unravel_index(gaps[0, 0], one.shape)]
-            raise KernelError("The outputs are not complete.", [Finding("HOST_ARGUMENT", "error", None,
-                f"{name}: nothing wrote element {place} {which} ({str(one.dtype).removeprefix('torch.')} {list(one.shape)}), the first of "
-                f"{counted(len(gaps), 'element')} without a value.",
-                "Let out return the shape and the type that the kernel writes, and look at the last tile; partial=True for a kernel that fills only a part.")])
+        changed = (_filled(one) & ~_filled(other) if one.is_floating_point() or one.is_complex() else one != other) if new else None
+        if changed is None or not changed.any():
+            continue
+        which = ("its output" if len(outputs) == 1 else f"output {number}") + f" ({str(one.dtype).removeprefix('torch.')} {list(one.shape)})"
+        sums = changed & ((other != 0) | ~_filled(one))                # neither as it was before the first nor before the second launch
+        if sums.any():
+            what = f"element {_first(sums)} of {which} depends on what lay there before the launch: the kernel adds to it, or reads it, before it was written."
+            fix = f"Let out return zeros: torch.zeros_like(…), or torch.zeros({list(one.shape)}, dtype={one.dtype}). On a device old memory would be added."
+        else:
+            what = f"nothing wrote element {_first(changed)} of {which}, the first of {counted(int(changed.sum()), 'element')} without a value."
+            fix = "Let out return the shape and the type that the kernel writes, and look at the last tile; partial=True for a kernel that fills only a part."
+        raise KernelError("The outputs are not complete.", [Finding("HOST_ARGUMENT", "error", None, f"{name}: {what}", fix)])
+
+
+def _first(where: torch.Tensor) -> list[int]:
+    """The place of the first element that is true."""
+    return [int(i) for i in torch.unravel_index(where.flatten().nonzero()[0, 0], where.shape)]
 
 
 def _filling(dtype: torch.dtype):
@@ -60,9 +70,8 @@ def _filled(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _suspicious(tensor: torch.Tensor) -> bool:
-    """Does an element look as if nobody had written it? Of floats the sum tells, which takes half as long."""
-    filling = _filling(tensor.dtype)
-    return bool(torch.isnan(tensor.sum())) if filling != filling else bool((tensor == filling).any())
+    """Is a second launch needed to tell? Of floats the sum shows a NaN, which takes half as long as a look at each."""
+    return bool(torch.isnan(tensor.sum())) if tensor.is_floating_point() or tensor.is_complex() else tensor.numel() > 0
 
 
 def _place(tensor: torch.Tensor) -> int:
