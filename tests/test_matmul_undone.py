@@ -77,10 +77,24 @@ def test_an_object_of_other_matrices_is_not_measured_by_its_tiling():
     """SetOrgShape names a smaller C: the tiling says nothing about its parts any more."""
     tiling = host.matmul_tiling(200, 300, 64, cores=6)
     body = "mm.SetOrgShape(32, 300, 64); mm.SetSingleShape(32, 48, 64); mm.SetTensorA(aGm); mm.SetTensorB(bGm); mm.IterateAll(cGm);"
-    for twice in (body, body + body):
+    for twice in (body, body + body.replace("(32, 300", "(48, 300")):     # sizes of the next product, behind the one before
         assert launch(200, 300, 64, 1, tiling, set_=" ", body=twice)[3] == []
     (late,) = launch(200, 300, 64, 1, tiling, body=body)[3]
     assert "SetOrgShape(32, 300, 64, 64)" in late.message and "SetOrgShape first" in late.hint
+
+
+def test_an_object_that_does_nothing_at_all():
+    """A kernel may hold an object that this launch has no use for."""
+    assert launch(200, 300, 64, 1, host.matmul_tiling(200, 300, 64, cores=6), set_=" ", body="")[3] == []
+
+
+def test_rows_longer_than_the_sum(many):
+    """Ka and Kb are the distances of rows; the products of a core are singleCoreK long."""
+    tiling = host.matmul_tiling(64, 48, 128)
+    tiling.usedCoreNum, tiling.singleCoreM, tiling.singleCoreK = 2, 32, 64
+    A, B, out, found = many("parts", 64, 48, 128, tiling)
+    close(out, exact(A[:, :64], B[:64]))
+    assert found == []
 
 
 def test_parts_along_k():
@@ -181,6 +195,7 @@ def test_every_field_has_a_range(plain):
     (dict(stepKb=0), "stepKb=0 must be"), (dict(stepKa=65537), "stepKa=65537 must be 1 to 65536"), (dict(depthB1=7), r"depthB1=7 but stepN\*stepKb=\d+: must be"), (dict(baseM=72), "baseM=72: multiples of 16"),
     (dict(baseK=40), "baseK=40: multiples of 16"), (dict(baseM=256, baseN=192), r"baseM \* baseN \* 4 B \* dbL0C is 393216 B, and L0C has 131072"),
     (dict(baseM=2048, baseN=16), r"baseM \* baseK \* dbL0A is 262144 B, and L0A has 65536"), (dict(isBias=1, baseN=272, baseM=16), r"isBias \* baseN \* 4 B is 1088 B, and the bias table has 1024"),
+    (dict(isBias=1, baseM=16, baseN=112, baseK=16, stepKa=1009, depthA1=1009, stepKb=1, depthB1=2), "base blocks of depthA1 and depthB1 is 524224 B, and L1 has 524160"),
     (dict(stepKa=64, depthA1=128), "base blocks of depthA1 and depthB1 is 5.* B, and L1 has 524160"), (dict(stepKa=2, stepKb=3, depthA1=2, depthB1=3, singleCoreK=160), "K has 3 packages of A"),
 ])
 def test_a_tiling_changed_by_hand(plain, change, says):
@@ -207,6 +222,14 @@ def test_what_the_config_and_the_types_ask_of_a_tiling():
     run(32, 32, 24, a="float32", tb=True, tiling=eight)
     with pytest.raises(hp.KernelError, match="baseK=8, and B is not transposed: the load that turns it moves 16 rows"):
         run(32, 32, 24, a="float32", tiling=eight)
+
+
+def test_a_config_of_whole_blocks():
+    kernel = hp.compile(text(config="WHOLE", before="constexpr MatmulConfig WHOLE = GetBasicConfig(32, 32, 32);"))
+    run(64, 96, 64, kernel=kernel, base=(32, 32, 32))
+    for m, n in ((80, 96), (64, 112)):
+        with pytest.raises(hp.KernelError, match=f"doBasicBlock computes whole blocks only: singleCoreM={m}, singleCoreN={n}"):
+            run(m, n, 64, kernel=kernel, base=(32, 32, 32))
 
 
 def test_a_batch_needs_the_sizes_of_its_layout():
