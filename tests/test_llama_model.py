@@ -16,12 +16,13 @@ ABOUT = {"block_count": 2, "embedding_length": 8, "head_count": 2, "head_count_k
          "rope_freq_base": 500.0, "layer_norm_rms_eps": 1e-5}
 
 
-def write_file(path, weights, lacking=""):
+def write_file(path, weights, lacking="", name="a model", **about):
     """A GGUF file of a model, written by the library that defines the format."""
     gguf = pytest.importorskip("gguf", reason="gguf is not installed: pip install 'ascend-c-workbook[llama]'")
     writer = gguf.GGUFWriter(path, "llama")
-    writer.add_name("a model")
-    for key, value in ABOUT.items():
+    if name:
+        writer.add_name(name)
+    for key, value in (ABOUT | about).items():
         if key != lacking:
             getattr(writer, f"add_{key}")(value)
     writer.add_token_list(["a", "b", "ab", "ü", "<|x|>"])
@@ -72,6 +73,26 @@ def test_files_that_cannot_be_read(tmp_path, weights):
         llama.read(write_file(tmp_path / "other.gguf", weights, lacking="block_count"))
     with pytest.raises(ValueError, match="half.gguf has no weights 1.q: 2 layers are announced"):
         llama.read(write_file(tmp_path / "half.gguf", {n: w for n, w in weights.items() if n != "blk.1.attn_q.weight"}))
+
+
+@pytest.mark.parametrize("more, about, words", [
+    ({"blk.0.attn_q.bias": np.ones(8, np.float32)}, {}, "odd.gguf has the weights blk.0.attn_q.bias, and this network has no place for them"),
+    ({"rope_freqs.weight": np.ones(2, np.float32)}, {}, "has the weights rope_freqs.weight"),
+    ({"blk.1.ffn_up.weight": np.ones((11, 8), np.float32)}, {}, r"odd.gguf: blk.1.ffn_up.weight has the shape \(11, 8\), and by the sizes of the file it is \(12, 8\)"),
+    ({"output.weight": np.ones((4, 8), np.float32)}, {}, r"output.weight has the shape \(4, 8\)"),
+    ({}, {"head_count": 3}, "8 elements, 3 heads and 1 of keys do not go together"), ({}, {"head_count_kv": 0}, "2 heads and 0 of keys")])
+def test_models_that_this_network_is_not(tmp_path, weights, more, about, words):
+    with pytest.raises(ValueError, match=words):
+        llama.read(write_file(tmp_path / "odd.gguf", weights | more, **about))
+
+
+def test_a_head_of_its_own_and_no_name(tmp_path, weights):
+    head = np.arange(40, dtype=np.float32).reshape(5, 8)
+    model = llama.read(write_file(tmp_path / "plain.gguf", weights | {"output.weight": head}, name=""))
+    assert model.name == "plain" and np.array_equal(model.weights["output"], head)
+    for layers in (0, -1, 1.5):
+        with pytest.raises(ValueError, match="say how many are read, 1 to 2"):
+            llama.read(tmp_path / "plain.gguf", layers)
 
 
 # ---- which model

@@ -94,19 +94,25 @@ def read(file: Path, layers: int | None = None) -> Model:
         return field.contents()
 
     count = about("llama.block_count")
+    if layers is not None and (not isinstance(layers, int) or layers < 1):
+        raise ValueError(f"layers={layers!r}: say how many are read, 1 to {count}, or leave it out for all.")
     sizes = Sizes(layers=min(layers or count, count), width=about("llama.embedding_length"), heads=about("llama.attention.head_count"),
                   kv_heads=about("llama.attention.head_count_kv"), inner=about("llama.feed_forward_length"), vocabulary=about("llama.vocab_size"),
                   base=float(about("llama.rope.freq_base")), eps=round(float(about("llama.attention.layer_norm_rms_epsilon")), 12))
-    named = {_name(tensor.name, sizes.layers): tensor for tensor in found.tensors}
-    lacking = [name for name in ("embedding", "norm", *(f"{i}.{part}" for i in range(sizes.layers) for part in _NAMES.values())) if name not in named]
-    if lacking:
-        raise ValueError(f"{file.name} has no weights {lacking[0]}: {count} layers are announced, and {len(found.tensors)} tensors are there.")
+    shapes = _shapes(file, sizes)
+    named = {_name(file, tensor.name, sizes.layers): tensor for tensor in found.tensors}
+    for name, wanted in shapes.items():
+        if name not in named and name != "output":                       # the embedding serves as the last product, too
+            raise ValueError(f"{file.name} has no weights {name}: {count} layers are announced, and {len(found.tensors)} tensors are there.")
+        there = tuple(int(n) for n in named[name].shape[::-1]) if name in named else wanted
+        if there != wanted:
+            raise ValueError(f"{file.name}: {named[name].name} has the shape {there}, and by the sizes of the file it is {wanted}.")
     weights = {ours: np.asarray(gguf.quants.dequantize(t.data, t.tensor_type), np.float32) for ours, t in named.items() if ours}
     for i in range(sizes.layers):
         for name, heads in (("q", sizes.heads), ("k", sizes.kv_heads)):
             weights[f"{i}.{name}"] = halves(weights[f"{i}.{name}"], heads)
     words = Tokenizer(about("tokenizer.ggml.tokens"), about("tokenizer.ggml.merges"), end=about("tokenizer.ggml.eos_token_id"))
-    return Model(about("general.name"), sizes, weights, words)
+    return Model(about("general.name") if found.get_field("general.name") else file.stem, sizes, weights, words)
 
 
 def halves(weight: np.ndarray, heads: int) -> np.ndarray:
@@ -115,8 +121,24 @@ def halves(weight: np.ndarray, heads: int) -> np.ndarray:
     return np.ascontiguousarray(weight.reshape(heads, rows // heads // 2, 2, columns).swapaxes(1, 2).reshape(rows, columns))
 
 
-def _name(name: str, layers: int) -> str:
-    parts = name.removesuffix(".weight").split(".")
-    if parts[0] == "blk":
-        return f"{parts[1]}.{_NAMES[parts[2]]}" if int(parts[1]) < layers and parts[2] in _NAMES else ""
-    return {"token_embd": "embedding", "output_norm": "norm", "output": "output"}.get(parts[0], "")
+def _shapes(file: Path, s: Sizes) -> dict[str, tuple[int, ...]]:
+    """{name: shape} of all weights of a model."""
+    if min(s.heads, s.kv_heads, s.width) < 1 or s.width % (2 * s.heads) or s.heads % s.kv_heads:
+        raise ValueError(f"{file.name}: {s.width} elements, {s.heads} heads and {s.kv_heads} of keys do not go together. Heads share the width, "
+                         "an even number for each, and heads of keys are shared by as many heads each.")
+    kv = s.kv_heads * s.dim
+    layer = {"norm_a": (s.width,), "q": (s.width, s.width), "k": (kv, s.width), "v": (kv, s.width), "o": (s.width, s.width), "norm_f": (s.width,),
+             "gate": (s.inner, s.width), "up": (s.inner, s.width), "down": (s.width, s.inner)}
+    return {"embedding": (s.vocabulary, s.width), "norm": (s.width,), "output": (s.vocabulary, s.width),
+            **{f"{i}.{part}": shape for i in range(s.layers) for part, shape in layer.items()}}
+
+
+def _name(file: Path, name: str, layers: int) -> str:
+    """Our name of a tensor; "" for one of a layer that is not read."""
+    parts = name.split(".")
+    ours = {"token_embd.weight": "embedding", "output_norm.weight": "norm", "output.weight": "output"}.get(name)
+    if len(parts) == 4 and parts[0] == "blk" and parts[1].isdigit() and parts[2] in _NAMES and parts[3] == "weight":
+        ours = f"{parts[1]}.{_NAMES[parts[2]]}" if int(parts[1]) < layers else ""
+    if ours is None:                                    # a bias, or scaled angles: without them the model would say something else
+        raise ValueError(f"{file.name} has the weights {name}, and this network has no place for them. It is the LLaMA without biases.")
+    return ours
