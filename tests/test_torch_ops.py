@@ -498,6 +498,22 @@ def test_kernel_that_fails_its_checks():
     assert_still_works()
 
 
+@pytest.mark.parametrize("dtype, size", [(torch.float32, 8), (torch.bfloat16, 8), (torch.float32, 100_000)])
+def test_a_kernel_that_writes_to_its_input(dtype, size):
+    """Small tensors are copied to the kernel, large ones shared with it: both stay as they are."""
+    raw = """#include "kernel_operator.h"
+    extern "C" __global__ __aicore__ void in_place(GM_ADDR x, GM_ADDR y, uint32_t n) {
+        for (uint32_t i = 0; i < n; i++) ((__gm__ uint8_t*)y)[i] = ((__gm__ uint8_t*)x)[i];
+        ((__gm__ uint8_t*)x)[1] = 7;
+    }"""
+    op = workbook.custom({dtype: hp.compile(raw)}, out=lambda x: torch.empty_like(x), name="in_place", tiling=lambda x: x.nbytes)
+    memory = torch.ones(size + 16, dtype=dtype)
+    with pytest.raises(hp.KernelError, match="The kernel writes to argument x, which is an input of wb::in_place") as caught:
+        op(memory[8:-8])
+    assert caught.value.codes == ["HOST_ARGUMENT"] and "Write to an output" in str(caught.value) and bool((memory == 1).all())
+    assert workbook.op("silu")(torch.zeros(3)).tolist() == [0, 0, 0]
+
+
 def test_kernel_that_crashes():
     crash = changed(DOUBLE, "Twice<float>(x, y, length); }", "*(volatile int*)nullptr = 1; Twice<float>(x, y, length); }")
     op = twice({torch.float32: hp.compile(crash, name="twice_float")}, name="twice_crash")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -20,7 +20,7 @@ import torch
 from torch.autograd import forward_ad
 
 from ..arguments import POINTER
-from ..errors import counted, listed
+from ..errors import KernelError, counted, listed
 from ..kernel import Kernel
 from . import ops as catalogue, torch_outputs
 
@@ -94,7 +94,7 @@ def custom(kernels, out: Callable, *, name: str = "", blocks: int | Callable = 1
         more = () if tiling is None else tiling(*inputs, **given)
         more = more if isinstance(more, tuple) else (more,)
         number = blocks(*inputs, **given) if callable(blocks) else blocks
-        return kernels[inputs[0].dtype].launch(number, (*inputs, *outputs, *more))
+        return kernels[inputs[0].dtype].launch(number, (*map(read_only, inputs), *outputs, *more))
 
     return _register(signature, empty, launch, backward, fake, partial)
 
@@ -114,7 +114,7 @@ def op(name: str):
                      for o, s, d in zip(entry.outputs, shapes, entry.out_dtypes(*types)))
 
     def launch(inputs, outputs, given):
-        return entry.launch([to_numpy(t) for t in inputs], [to_numpy(t) for t in outputs], **given)
+        return entry.launch([read_only(t) for t in inputs], [to_numpy(t) for t in outputs], **given)
 
     made = _register(signature, empty, launch, BACKWARD.get(name), True, False)
 
@@ -168,6 +168,25 @@ def to_numpy(tensor: torch.Tensor) -> np.ndarray:
     return tensor.numpy()
 
 
+def read_only(tensor: torch.Tensor) -> np.ndarray:
+    """The same for an input: a kernel that writes to it is stopped, as the schema promises that no input changes."""
+    array = to_numpy(tensor)
+    array.flags.writeable = False
+    return array
+
+
+@contextmanager
+def inputs_are_kept(name: str):
+    """Says what a write to a read-only array means here."""
+    try:
+        yield
+    except KernelError as error:
+        error.findings = [replace(f, message=f.message.replace("a read-only array here", f"an input of {name}"),
+                                  hint="Write to an output; a kernel that works in place gets a copy of its input as the output first.")
+                          if "a read-only array here" in f.message else f for f in error.findings]
+        raise
+
+
 def nodes(function: Callable, *args) -> list[str]:
     """What torch.compile makes of a function: the name of every operator in its graphs, in order."""
     found: list[str] = []
@@ -199,7 +218,8 @@ def _register(signature: Signature, empty: Callable, launch: Callable, backward:
         with torch_outputs.Fresh() as memory:
             outputs = empty(inputs, numbers)
         if any(t.numel() for t in outputs):
-            run = launch(inputs, outputs, numbers)
+            with inputs_are_kept(signature.name):
+                run = launch(inputs, outputs, numbers)
             if not partial:
                 torch_outputs.check(signature.name, outputs, [memory.holds(t) for t in outputs], lambda others: launch(inputs, others, numbers))
             for recording in _recordings:
