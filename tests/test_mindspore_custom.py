@@ -443,6 +443,12 @@ def test_shapes_are_known_before_the_call():
     with pytest.raises(ValueError, match=r"infer_shape returned \[-1, 1024\]: no size is negative. Shapes are static here"):
         custom(shape=lambda x, gamma: [-1, x[1]])(x, x[0])
 
+    for wrong in (None, "float32", np.float32):
+        with pytest.raises(TypeError, match="infer_dtype returned .*, which is no type of MindSpore. Return that of an input"):
+            custom(dtype=lambda x, gamma, wrong=wrong: wrong)(x, x[0])
+    for right in (ms.float32, lambda x, gamma: ms.float32):
+        assert custom(dtype=right)(x, x[0]).dtype == ms.float32
+
     class Norm(ms.nn.Cell):
         def __init__(self, op):
             super().__init__()

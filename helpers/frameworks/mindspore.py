@@ -128,7 +128,7 @@ def custom(kernel, infer_shape: Callable, infer_dtype: Callable, bprop: Callable
 
     # MindSpore remembers the result of infer_shape by the path of the library: another function, another path.
     identity = "\0".join([*(str(k.built.path) for k in kernels.values()), *map(_code, (tiling, blocks, infer_shape, infer_dtype)), repr(tuple(zeroed))])
-    return Custom(library(name, inputs, outputs, identity, planner), infer.checked(infer_shape), infer_dtype, "aot", bprop)
+    return Custom(library(name, inputs, outputs, identity, planner), infer.checked(infer_shape), infer.checked_dtype(infer_dtype), "aot", bprop)
 
 
 def op(name: str, *, target: str = "auto", gradient: bool = True, **attrs):

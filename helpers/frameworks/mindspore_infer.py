@@ -64,6 +64,20 @@ def checked(infer_shape):
     return shape
 
 
+def checked_dtype(infer_dtype):
+    """infer_dtype with a look at what it returns: MindSpore takes None for a type of two bytes. It may be a type itself."""
+    if isinstance(infer_dtype, (ms.Type, tuple, list)):
+        return infer_dtype
+
+    def dtype(*types):
+        out = infer_dtype(*types)
+        for one in out if isinstance(out, (tuple, list)) else (out,):
+            if one is None or isinstance(one, (str, type, int, np.dtype)):
+                raise TypeError(f"infer_dtype returned {one!r}, which is no type of MindSpore. Return that of an input, or one such as mindspore.float32.")
+        return out
+    return dtype
+
+
 def _check_known(names, shapes) -> None:
     """ValueError for a shape with -1 in it, as a graph has it for a tensor whose sizes come later."""
     for name, one in zip(names, shapes):
