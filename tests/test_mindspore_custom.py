@@ -516,6 +516,9 @@ def test_attributes_get_the_type_of_their_default():
     values = catalogue.find("attention").values({"causal": np.bool_(True), "scale": 1})
     assert values == {"causal": True, "scale": 1.0} and [type(v) for v in values.values()] == [bool, float]
     assert catalogue.find("fused_mha").values({"heads": np.int64(4), "causal": 0}) == {"heads": 4, "causal": False}
+    for wrong in ([[1.0, 2.0]], ms.Tensor([[1.0, 2.0]]), 1.0):
+        with pytest.raises(TypeError, match=f"x of softmax is a {type(wrong).__name__}, and this reads arrays of NumPy"):
+            catalogue.find("softmax")(wrong)
     with pytest.raises(TypeError, match="rms_norm takes x, gamma; 3 tensors were given"):
         catalogue.find("rms_norm")(*[np.ones(3, np.float32)] * 3)
 

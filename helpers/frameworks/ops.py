@@ -113,6 +113,10 @@ class Op:
     def check(self, inputs) -> None:
         """ValueError or TypeError in words when this operator does not take these inputs."""
         self.count(len(inputs))
+        for name, array in zip(self.inputs, inputs):
+            if not isinstance(array, np.ndarray):
+                raise TypeError(f"{name} of {self.name} is a {type(array).__name__}, and this reads arrays of NumPy: np.asarray({name}). "
+                                "Tensors of a framework have operators of their own, such as helpers.frameworks.torch.op.")
         self.check_dtypes(*(str(a.dtype) for a in inputs))
         self.shapes(*(a.shape for a in inputs))
 
