@@ -18,6 +18,7 @@ from onnx import TensorProto, helper                                # noqa: E402
 
 from helpers.frameworks import launcher                             # noqa: E402
 from helpers.frameworks import onnx as workbook                     # noqa: E402
+from helpers.frameworks import op as one_op                         # noqa: E402
 from helpers.frameworks import ops as catalogue                     # noqa: E402
 from helpers.frameworks import torch as torch_ops                   # noqa: E402
 
@@ -235,7 +236,7 @@ def test_deleted_kernel(models, monkeypatch):
     session, feed = workbook.session(models[0]), rope_inputs(13)
     for plan in launcher.folder_of(catalogue.find("rope")).glob("*_13x3x16*"):
         plan.unlink()
-    monkeypatch.setattr(catalogue, "_kernel", lambda *_: own)
+    monkeypatch.setattr(one_op, "_kernel", lambda *_: own)
     hp.check(session.run(None, feed)[0], turned(**feed))
     own.built.path.unlink()
     refused(lambda: session.run(None, feed), "compiled library of rope_float is gone")

@@ -22,7 +22,7 @@ from ..build.compiler import find
 from ..errors import SetupError, WorkbookError
 from ..kernel import number_of_blocks
 from ..shared_memory import pages
-from .ops import Op, Plan
+from .op import Op, Plan
 
 HERE = Path(__file__).parent
 HEADER = HERE / "launcher.h"

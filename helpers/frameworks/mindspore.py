@@ -22,7 +22,7 @@ from ..build.compiler import find
 from ..errors import Finding, KernelError, SetupError, counted, listed
 from ..kernel import Kernel
 from . import launcher, ops as catalogue
-from .ops import Plan
+from .op import Plan
 
 
 def _guard() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import mindspore as ms
 from mindspore import ops
 
-from .ops import Op
+from .op import Op
 
 
 def of(op: Op, attrs: dict, make):

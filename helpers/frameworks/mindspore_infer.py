@@ -9,7 +9,7 @@ from inspect import Parameter, signature
 import mindspore as ms
 import numpy as np
 
-from .ops import Op
+from .op import Op
 
 _NAMES = {ms.float32: "float32", ms.float16: "float16", ms.bfloat16: "bfloat16", ms.float64: "float64", ms.int32: "int32", ms.int64: "int64",
           ms.int16: "int16", ms.int8: "int8", ms.uint8: "uint8", ms.bool_: "bool"}

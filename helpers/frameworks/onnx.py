@@ -22,7 +22,7 @@ from ..build.cache import Cache, key
 from ..build.compiler import find
 from ..errors import SetupError
 from . import launcher, ops as catalogue
-from .ops import Op
+from .op import Op
 
 DOMAIN, VERSION = "wb", 1
 HERE = Path(__file__).parent

@@ -12,7 +12,7 @@ import numpy as np
 from ..course import load
 from ..errors import listed
 from . import ops as catalogue
-from .ops import Op
+from .op import Op
 from .torch import signature_of
 
 _AT = {"uint8": "at::kByte", "float32": "at::kFloat"}        # of a tensor whose type does not follow the first
