@@ -45,6 +45,8 @@ def _words(number: int, known: dict[str, str], stderr: str) -> tuple[str, str]:
         return f"{who} called abort(){': ' + said[-1][:200] if said else '.'}", "Look for an exception that nothing catches, an assert, or heap memory that is freed twice or written past its end."
     if number == signal.SIGKILL:
         return "The system ended the program (SIGKILL), most likely because memory ran out.", "Use smaller buffers, or close other programs."
+    if number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGALRM):
+        return f"The program was ended by {signal.Signals(number).name}: a signal that somebody sent.", "Look for raise(), kill(), alarm() or a closed pipe in the host code, or for who stopped the program."
     return f"The program was ended by {signal.Signals(number).name}, in host code and not in a kernel.", "Look for a null pointer or a wrong index in the host code."
 
 

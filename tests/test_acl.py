@@ -1,6 +1,7 @@
 """Host programs on the twin: three launch styles, misuse named at its line, an ordinary executable."""
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 import acl_programs as programs
 import helpers as hp
-from helpers import cc, crash
+from helpers import cc, crash, program_crash
 from helpers.build import diagnose, program as builder
 from helpers.program import ProgramRun, build_program
 
@@ -190,6 +191,7 @@ int last(int* p, int n) {
 """,
 }
 CRASHED = {"null": "used a null pointer", "zero": "divided an integer by zero", "abort": r"called abort\(\)", "throw": "called abort.*terminate called", "stack": "stack of the host code ran out"}
+ENDED = {signal.SIGTERM: ("SIGTERM: a signal that somebody sent", "kill()"), signal.SIGKILL: ("SIGKILL.*memory ran out", "smaller buffers"), signal.SIGSYS: ("SIGSYS, in host code", "null pointer")}
 
 
 @pytest.mark.parametrize("name", CRASHED)
@@ -203,6 +205,14 @@ def test_a_crash_of_host_code_has_words_and_a_line(name):
         assert (finding.file, finding.line) == (file, 1 + CRASHES[file][:CRASHES[file].index(f"// {name}")].count("\n")) and f"// {name}" in finding.source
 
 
+@pytest.mark.parametrize("number", ENDED, ids=str)
+def test_a_program_that_a_signal_ended(number, tmp_path):
+    """Without a trail only the number is known."""
+    (finding,) = program_crash.explain(-number, tmp_path / "none", tmp_path, {}, "", [])
+    words, fix = ENDED[number]
+    assert finding.code == "CRASH" and re.search(words, finding.message) and fix in finding.hint
+
+
 def test_a_program_that_does_not_crash_has_no_finding():
     run = hp.run_program(CRASHES)
     assert (run.exit_code, run.findings, run.files) == (0, [], {})
@@ -214,6 +224,13 @@ def test_names_that_two_files_define_are_shown_with_both():
         hp.run_program({"one.cpp": "static int mine;\nint size() { return mine; }\nint main() { return size(); }\n", "two.cpp": "static int mine;\n\nint main() { return mine; }\nint size() { return 2; }\n"})
     said = {f.message for f in caught.value.findings}
     assert said == {"main() is the start of a program, and this one has it 2 times: one.cpp, line 3; two.cpp, line 3.", "size is defined 2 times: one.cpp, line 2; two.cpp, line 4."}
+
+
+def test_a_kernel_in_two_files_is_told_once():
+    kernel = '#include "kernel_operator.h"\nextern "C" __global__ __aicore__ void twice(GM_ADDR x) {}\n'
+    with pytest.raises(hp.CompileError) as caught:
+        hp.run_program({"one.cpp": kernel + "int main() { return 0; }\n", "two.cpp": "\ufeff" + kernel})
+    assert [f.message for f in caught.value.findings] == ["twice is defined 2 times: one.cpp, line 2; two.cpp, line 2."]
 
 
 def test_the_other_linker_says_it_in_other_words():

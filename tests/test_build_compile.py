@@ -150,6 +150,7 @@ MISTAKES = {   # line: (code, words of the message, words of the hint)
     "AscendC::SetFlag<HardEvent::MTE2_V>(AscendC::EVENT_ID0);": ("COMPILE", "EVENT_ID0 global", "without AscendC::"),
     "Relu6(a, b, n);": ("UNSUPPORTED_API", "Relu6", "Relu"),
     "AscendC::NoSuchThing(a, b, n);": ("UNSUPPORTED_API", "NoSuchThing", "not modelled"),
+    "TrianUpperMatmulPolicy<> w;": ("COMPILE", "TrianUpperMatmulPolicy AscendC::Impl::Detail", "using namespace AscendC::Impl::Detail;"),
     "a.SetVal(0, 1);": ("COMPILE", "SetVal", ""),
     "g.SetGlobalBuffer(x, n);": ("COMPILE", "SetGlobalBuffer GM_ADDR", "(__gm__ half*)"),
     "a[0] = 3;": ("COMPILE", "", "SetValue"),

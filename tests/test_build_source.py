@@ -101,6 +101,29 @@ def test_kernel_type_of_two_kernels_is_their_own():
 
 
 # ---- rewriting
+TWO_KINDS = """#define TILE_BYTES 256
+namespace ops {
+template <typename T> class Cube { public: __aicore__ inline void Go(GM_ADDR x); };
+template <typename T> __aicore__ inline void Cube<T>::Go(GM_ADDR x) { Mmad(c, a, b, p); }
+struct Vector { TQue<TPosition::VECIN, 1> queue; };
+using Both = Vector;
+constexpr int tiles[2] = {1, 2};
+__aicore__ inline __attribute__((always_inline)) void Meet(int n = 0) { CrossCoreSetFlag<0, PIPE_MTE3>(3); }
+#define MEET_ALL() Meet()
+}
+using namespace ops;
+"""
+
+
+@pytest.mark.parametrize("body, expected", [("Cube<half> op; op.Go(x);", "AIC_ONLY"), ("Vector v;", "AIV_ONLY"), ("Both v; Cube<half> op;", "MIX_AIC_1_2"), ("MEET_ALL();", "MIX_AIV_1_0"),
+                                            ("Cube<half> op; Meet(tiles[0]);", "MIX_AIC_1_0"), ("int CrossCube = TILE_BYTES;", "AIV_ONLY")])
+def test_kernel_type_follows_the_classes_and_functions_a_kernel_uses(body, expected):
+    """Two kernels in a text: what one of them calls says nothing about the other."""
+    for other in ("Cube<float> op; op.Go(x);", "Vector v;", "Meet();"):
+        entries = scan(TWO_KINDS + f"__global__ void first(GM_ADDR x) {{ {body} }}\n__global__ void second(GM_ADDR x) {{ {other} }}").entries
+        assert [KERNEL_TYPES[e.kernel_type] for e in entries][0] == expected, other
+
+
 def test_c_library_names_are_renamed_in_place():
     text = 'extern "C" __global__ __aicore__ void sin(GM_ADDR x) { float s = std::sin(1.0f); Sin(x); /* sin */ }\n'
     found = scan(text)

@@ -83,6 +83,16 @@ def test_an_object_of_other_matrices_is_not_measured_by_its_tiling():
     assert "SetOrgShape(32, 300, 64, 64)" in late.message and "SetOrgShape first" in late.hint
 
 
+def test_a_cube_only_object_where_no_cube_core_runs():
+    kernel = text().replace("{\n    TPipe", "{\n    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_KIND);\n    TPipe", 1)
+    tiling = host.matmul_tiling(32, 48, 64)
+    A, B, out, found = launch(32, 48, 64, 1, tiling, hp.compile(kernel.replace("KIND", "AIC_ONLY")))
+    close(out, exact(A, B))
+    assert found == []
+    A, B, out, found = launch(32, 48, 64, 1, tiling, hp.compile(kernel.replace("KIND", "MIX_AIV_1_0")))
+    assert (out == 77).all() and [(f.code, f.severity, "REGIST_MATMUL_OBJ" in f.message and "vector cores only" in f.message) for f in found] == [("UNSUPPORTED_API", "warning", True)]
+
+
 def test_an_object_that_does_nothing_at_all():
     """A kernel may hold an object that this launch has no use for."""
     assert launch(200, 300, 64, 1, host.matmul_tiling(200, 300, 64, cores=6), set_=" ", body="")[3] == []
@@ -121,6 +131,49 @@ def test_all_cores_compute_the_same_part():
     assert len(found) == 1 and "2 cores of 2 blocks" in found[0].message and "GetBlockIdx() % mBlocks" in found[0].hint
 
 
+SLOT = """if (block != 0) return;
+    GlobalTensor<half> slot;
+    slot.SetGlobalBuffer((__gm__ half*)extra);
+    TBuf<TPosition::VECCALC> buf;
+    pipe.InitBuffer(buf, 32 * 64 * sizeof(half));
+    LocalTensor<half> rowsOfA = buf.Get<half>();
+    for (int32_t part = 0; part < 2; part++) {
+        DataCopy(rowsOfA, aGm[part * 32 * 64], 32 * 64);
+        PipeBarrier<PIPE_ALL>();
+        DataCopy(slot, rowsOfA, 32 * 64);
+        PipeBarrier<PIPE_ALL>();
+        mm.SetTensorA(slot);
+        mm.SetTensorB(bGm);
+        mm.IterateAll(cGm[part * 32 * 48]);
+    }"""
+
+
+def test_parts_that_pass_through_one_place():
+    """A is prepared in a workspace, one part after the other: the same addresses are other parts."""
+    tiling = host.matmul_tiling(64, 48, 64)
+    tiling.usedCoreNum, tiling.singleCoreM = 2, 32
+    A, B, out, found = launch(64, 48, 64, 1, tiling, extra=np.zeros(4096, np.uint8), cube_only=False, set_=" ", body=SLOT)
+    close(out, exact(A, B))
+    assert found == []
+
+
+def test_less_data_than_the_tiling_was_made_for():
+    """A kernel that reads its number of rows from memory: cores without rows return; a note says so, and nothing where the last part is cut short."""
+    tiling = host.matmul_tiling(64, 48, 64)
+    tiling.usedCoreNum, tiling.singleCoreM = 4, 16
+    kernel = hp.compile(text(set_="""int32_t actual = extraGm.GetValue(0);
+    if (row >= actual) return;
+    mm.SetTail(actual - row < 16 ? actual - row : 16, columns);
+    mm.SetTensorA(aGm);
+    mm.SetTensorB(bGm);"""))
+    for actual, notes in ((32, 1), (40, 0), (64, 0)):
+        A, B = matrices(64, 48, 64)
+        out = np.full((64, 48), 77, np.float32)
+        found = [f for f in kernel[4](A, B, np.zeros(48, np.float32), out, np.full(64, actual, np.uint64), tiling).findings if f.code == "BAD_PARAMETER"]
+        close(out[:actual], exact(A, B)[:actual])
+        assert [f.severity for f in found] == ["note"] * notes and all("2 of them computed nothing" in f.hint for f in found)
+
+
 # ---- tiles
 FETCH_ONE = """GlobalTensor<float> workspace;
     workspace.SetGlobalBuffer((__gm__ float*)extra);
@@ -142,6 +195,60 @@ def test_what_nobody_fetches(many, body, says, count):
     found = (many(body, 96, 112, 64, tiling) if isinstance(body, str) else launch(96, 112, 64, 1, tiling, extra=np.zeros(4 * 4096 * 4, np.uint8), cube_only=False, **body))[3]
     (one,) = (f for f in found if f.code == "BAD_PARAMETER")
     assert one.severity == "warning" and one.count == count and one.line and says in one.message, one
+
+
+def test_tiles_that_were_not_fetched_before_the_next_operands():
+    early = FETCH_ONE + " mm.SetTensorA(aGm); mm.IterateAll(cGm);"
+    found = launch(96, 112, 64, 1, host.matmul_tiling(96, 112, 64, base=(64, 64, 64)), extra=np.zeros(4 * 4096 * 4, np.uint8), cube_only=False, body=early, positions=("GM", "GM", "VECIN"))[3]
+    assert ["GetTensorC<false> fetched 1 of them" in f.message for f in found if f.code == "BAD_PARAMETER"] == [True]
+
+
+HALVES = """mm.template IterateAll<false>(cGm, 0, false, true);
+    mm.SetTail(32, 48);
+    mm.SetTensorA(aGm[32 * tiling.Ka]);
+    mm.template IterateAll<false>(cGm[32 * tiling.N], 0, false, true);
+    mm.WaitIterateAll();"""
+
+
+def test_one_wait_for_each_call_beside_the_vector_core():
+    """Two products under way, then two waits; one is too few, three are too many."""
+    tiling = host.matmul_tiling(64, 48, 64)
+    for waits in (2, 1):
+        A, B, out, found = launch(64, 48, 64, 1, tiling, cube_only=False, body=HALVES + " mm.WaitIterateAll();" * (waits - 1))
+        close(out, exact(A, B))
+        assert ["promises a wait" in f.message for f in found] == [True] * (2 - waits)
+    with pytest.raises(hp.KernelError, match="DEADLOCK"):
+        launch(64, 48, 64, 1, tiling, cube_only=False, body=HALVES + " mm.WaitIterateAll();" * 2)
+
+
+def test_a_product_beside_the_vector_core_after_tiles_beside_it():
+    one = FETCH_ONE + " mm.WaitGetTensorC(); mm.SetTensorA(aGm); mm.template IterateAll<false>(cGm, 0, false, true); mm.WaitIterateAll();"
+    A, B, out, found = launch(64, 64, 64, 1, host.matmul_tiling(64, 64, 64), extra=np.zeros(4 * 4096, np.uint8), cube_only=False, body=one, positions=("GM", "GM", "VECIN"))
+    close(out, exact(A, B))
+    assert found == []
+
+
+@pytest.mark.parametrize("cube_only", [True, False])
+def test_a_sum_in_slices_waits_for_the_slice_before(cube_only):
+    """Small tiles follow each other faster than the cube writes L0C: the object puts the barrier between its own instructions."""
+    slices = "for (int32_t k = 0; k < 4; k++) { mm.SetTail(32, 48, 32); mm.SetTensorA(aGm[k * 32]); mm.SetTensorB(bGm[k * 32 * tiling.N]); mm.Iterate(k != 0); }\n    mm.GetTensorC(cGm);"
+    A, B, out, found = launch(32, 48, 128, 1, host.matmul_tiling(32, 48, 128), cube_only=cube_only, set_=" ", body=slices)
+    close(out, exact(A, B))
+    assert found == []
+
+
+def test_a_tile_to_memory_and_to_ub():
+    body = """TBuf<TPosition::VECCALC> buf;
+    pipe.InitBuffer(buf, 32 * 48 * sizeof(float));
+    LocalTensor<float> tile = buf.Get<float>();
+    while (mm.Iterate()) { mm.GetTensorC(cGm, tile); }
+    Adds(tile, tile, 1.0f, 32 * 48);
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(cGm[32 * 48], tile, 32 * 48);
+    PipeBarrier<PIPE_ALL>();"""
+    A, B, out, found = launch(32, 48, 64, 1, host.matmul_tiling(32, 48, 64), cube_only=False, body=body, positions=("GM", "GM", "VECIN"), out=np.zeros((64, 48), np.float32))
+    close(out, np.concatenate([exact(A, B), exact(A, B) + 1]))
+    assert found == []
 
 
 def test_a_tile_of_the_kernels_own_is_its_own_to_fetch(many):

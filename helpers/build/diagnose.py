@@ -166,7 +166,8 @@ def defined_twice(log: str, files: list[tuple[str, str]]) -> list[Finding]:
             name = hints.plain((match["gnu"] or match["lld"]).strip()).split("(")[0].strip()
             end = next((i for i in range(at + 1, len(rows)) if _TWICE.search(rows[i]) or ": in function" in rows[i]), len(rows))
             found.setdefault(name, set()).update(int(n) for n in re.findall(r"\bunit(\d+)\.o\b", "\n".join(rows[max(0, at - 1):end])))
-    return [_twice(name, sorted(n for n in units if n < len(files)), files) for name, units in found.items()]
+    return [_twice(name, sorted(n for n in units if n < len(files)), files) for name, units in found.items()
+            if not name.startswith("aclrtlaunch_")]                 # made from a kernel that is in the list itself
 
 
 def _twice(name: str, units: list[int], files: list[tuple[str, str]]) -> Finding:

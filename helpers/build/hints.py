@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ..twin import elsewhere
-from .names import api_names, enum_of, header_words, nearest as _nearest
+from .names import api_names, enum_of, header_words, namespace_of, nearest as _nearest
 from .scan import split as _split
 
 # Names that are global in CANN, although most of the API lives in namespace AscendC.
@@ -79,8 +79,9 @@ def _unknown(match, notes, source):
     if name == "GET_TILING_DATA" or "TilingData" in name or name.startswith("twDefaultTiling"):
         return _tiling(match, notes, source)
     if name in api_names() and not _GLOBAL.match(name):
-        return Explained("COMPILE", f"{name} is not known here: it lives in namespace AscendC.",
-                         f"Write AscendC::{name}, or put using namespace AscendC; after the includes.")
+        space = namespace_of(name)
+        return Explained("COMPILE", f"{name} is not known here: it lives in namespace {space}.",
+                         f"Write {space}::{name}, or put using namespace {space}; after the includes.")
     enum = enum_of(name)
     if enum:
         return Explained("COMPILE", f"{name} is not declared here: it belongs to {enum}.", f"Write {enum}::{name}.")

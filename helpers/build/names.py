@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from . import twin
+from .scan import blank, namespaces
 
 
 @lru_cache(maxsize=4)
@@ -36,6 +37,17 @@ def _header_words(_digest: str) -> frozenset:
 def api_names() -> tuple[str, ...]:
     """Every API the twin knows, read from the ruler lines of its headers."""
     return _names(twin.header_digest())
+
+
+def namespace_of(name: str) -> str:
+    """Where the headers declare an API: "AscendC", "AscendC::Impl::Detail"."""
+    for header in sorted(twin.INCLUDE.rglob("*.h")):
+        text = header.read_text(errors="replace")
+        for ruler in re.finditer(r"^// ---- (.+)$", text, re.M):
+            if re.search(rf"\b{re.escape(name)}\b", re.sub(r"\(.*?\)|<.*?>", "", ruler[1])):
+                spaces = namespaces(blank(text), ruler.start())
+                return "::".join(spaces) if spaces[:1] == ["AscendC"] else "AscendC"
+    return "AscendC"
 
 
 def nearest(name: str) -> str:

@@ -88,7 +88,7 @@ class Unit:
 
 
 def _unit(f: File, style: str, arch: int, macros: dict, chip, include) -> Unit:
-    text = f.text.replace("\r\n", "\n")
+    text = f.text.removeprefix("\ufeff").replace("\r\n", "\n")
     if style == DEVICE:
         text = without_cpu_branches(text)
     search = tuple(Path(p).resolve() for p in ([f.folder] if f.folder else []) + list(include))

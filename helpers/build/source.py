@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from .reach import reach
 from .scan import active, blank, closing, line_of, namespaces, split
 
 KERNEL_TYPES = ("AIV_ONLY", "AIC_ONLY", "MIX_AIV_1_0", "MIX_AIC_1_0", "MIX_AIC_1_1", "MIX_AIC_1_2", "AICORE",
@@ -173,14 +174,14 @@ def _parameters(text: str) -> tuple[str, ...]:
 # ---- kernel type
 def _entry(f: Template, name: str, expression: str, code: str, kernels: int, arch: int) -> EntryPoint:
     body = code[f.body[0]:f.body[1] + 1] if f.body[1] > 0 else ""
-    number, origin = _kernel_type(f, body, code if kernels == 1 else body, arch)
+    number, origin = _kernel_type(f, body, code if kernels == 1 else reach(code, body), arch)
     tasks = {k.strip(): _TYPE_NUMBER[v] for k, v in re.findall(r"\bKERNEL_TASK_TYPE\s*\(([^,()]+),\s*(KERNEL_TYPE_\w+)\s*\)", code)
              if v in _TYPE_NUMBER}
     return EntryPoint(name, expression, f.params, number, origin, f.line, tasks)
 
 
-def _kernel_type(f: Template, body: str, reach: str, arch: int) -> tuple[int, str]:
-    for area in (body, reach):
+def _kernel_type(f: Template, body: str, reached: str, arch: int) -> tuple[int, str]:
+    for area in (body, reached):
         stated = re.search(r"\bKERNEL_TASK_TYPE_DEFAULT\s*\(\s*(KERNEL_TYPE_\w+)\s*\)", area)
         if stated and stated[1] in _TYPE_NUMBER:
             return _TYPE_NUMBER[stated[1]], "KERNEL_TASK_TYPE_DEFAULT"
@@ -193,15 +194,15 @@ def _kernel_type(f: Template, body: str, reach: str, arch: int) -> tuple[int, st
         return 0, "__vector__"
     if arch == 2002:
         return _TYPE_NUMBER["KERNEL_TYPE_AICORE"], "the chip"
-    cube = re.search(r"\b(REGIST_MATMUL_OBJ|Mmad|Matmul|MatmulImpl)\b", reach)
-    vector = re.search(r"\b(VECIN|VECOUT|VECCALC)\b", reach)
+    cube = re.search(r"\b(REGIST_MATMUL_OBJ|Mmad|Matmul|MatmulImpl)\b", reached)
+    vector = re.search(r"\b(VECIN|VECOUT|VECCALC)\b", reached)
     if cube and (vector or cube[1] != "Mmad"):
         return 5, "cube and vector code"
     # Flags between cores and SyncAll() without a workspace need the scheduler that only the MIX types start; the tool chain picks it by itself.
-    flags = re.search(r"\b(CrossCoreSetFlag|CrossCoreWaitFlag|ffts_cross_core_sync|wait_flag_dev)\b", reach)
+    flags = re.search(r"\b(CrossCoreSetFlag|CrossCoreWaitFlag|ffts_cross_core_sync|wait_flag_dev)\b", reached)
     if cube:
         return (3, "cube code with flags between cores") if flags else (1, "cube code")
-    if re.search(r"\bSyncAll\b", reach):
+    if re.search(r"\bSyncAll\b", reached):
         return 2, "vector code with SyncAll"
     return (2, "vector code with flags between cores") if flags else (0, "vector code")
 

@@ -114,6 +114,7 @@ void tw_matmul_get(int32_t handle, int sync, const MatmulTarget* to, GlobalRef* 
     if (to->gm.ptr) mm_submit(r);
     if (!to->gm.ptr || both) {
         r.to.gm = {};
+        r.answer = 0;                                     // to both: a second request
         if (cached) { r.to.local = {}; r.to.gm = mm_room(kRoomC, uint64_t(mm_room_elements(o, t.m, t.n)) * size_of(o.setup.c.type), at); r.to.sequential = 1; *cached = r.to.gm; }
         else mm_through_room(o, r.to, mm_room_elements(o, t.m, t.n), "GetTensorC", at);
         mm_submit(r);
@@ -133,13 +134,14 @@ void tw_matmul_all(int32_t handle, int sync, const MatmulTarget* to, int wait, i
     if (!sync && !mm_client()) fatal("BAD_PARAMETER", at, "IterateAll<false> runs beside the vector core: on the cube core itself there is nothing to run beside", "use IterateAll(gm)");
     mm_tile_lost(o);
     mm_begin_product(o);
+    o.async = false;
     if (fake) return;                                     // nothing of its own to compute
     MmRequest r = request(o, MmRequest::All, at);
     if (mm_client() && o.setup.a.share && o.setup.b.share) {   // both vector cores mean one product: the first asks for it
         r.answer = mm_shared_key(o, o.shared_calls++);
         if (core().sub != 0) {
             if (sync) mm_await(r.answer, at, "IterateAll");
-            else { o.last_key = r.answer; o.waiting = wait != 0; o.left.asked_at = at; }
+            else mm_beside(o, r.answer, wait != 0, at);
             return;
         }
     }
@@ -155,7 +157,7 @@ void tw_matmul_all(int32_t handle, int sync, const MatmulTarget* to, int wait, i
     o.next = o.m_tiles() * o.n_tiles();
     o.taken = o.next;
     o.partial_open = false;
-    if (!sync) { o.last_key = r.answer; o.waiting = wait != 0; o.left.asked_at = at; }
+    if (!sync) mm_beside(o, r.answer, wait != 0, at);
     if (room) mm_to_ub(o, r.to.gm, to->local, o.p.m, o.p.n, true, "IterateAll", at);
 }
 
@@ -171,6 +173,7 @@ void tw_matmul_batch(int32_t handle, int sync, const MatmulTarget* to, const Mat
     mm_check(o, at, "IterateBatch");
     mm_check_layouts(o.t, o.setup, at);
     mm_begin_product(o);
+    o.async = false;
     o.left.cut = false;
     atomics(*to, "IterateBatch", at);
     MmRequest r = request(o, MmRequest::Batch, at);
@@ -190,7 +193,7 @@ void tw_matmul_batch(int32_t handle, int sync, const MatmulTarget* to, const Mat
         r.to.sequential = 0;
     }
     mm_submit(r);
-    if (!sync) { o.last_key = r.answer; o.waiting = wait != 0; o.left.asked_at = at; }
+    if (!sync) mm_beside(o, r.answer, wait != 0, at);
     if (room) mm_to_ub(o, r.to.gm, to->local, products * o.p.m, o.p.n, true, "IterateBatch", at);
 }
 
@@ -212,18 +215,20 @@ void tw_matmul_wait(int32_t handle, At at) {
     if (mm_idle(handle)) return;
     MmObject& o = mm_object(handle, at, "WaitIterateAll");
     if (o.async) { mm_order(HardEvent::MTE2_V, at); return; }
-    if (!o.last_key || !o.waiting)
+    if (o.promised.empty())
         fatal("DEADLOCK", at, "this wait belongs to IterateAll<false>(gm, 0, false, true) or IterateBatch<false, true>, and none is under way: it would never return", "pass waitIterateAll = true, and wait once for each call");
-    mm_await(o.last_key, at, "WaitIterateAll");
-    o.last_key = 0;
-    o.waiting = false;
+    const uint64_t answer = o.promised.front();
+    o.promised.erase(o.promised.begin());
+    mm_await(answer, at, "WaitIterateAll");
+    if (answer == o.last_key) o.last_key = 0;
 }
 
 void tw_matmul_end(int32_t handle, At at) {
     if (mm_idle(handle)) return;
     MmObject& o = mm_object(handle, at, "End");
     mm_unfinished(o);
-    if (o.last_key) { mm_await(o.last_key, at, "End"); o.last_key = 0; o.waiting = false; }
+    if (o.last_key) { mm_await(o.last_key, at, "End"); o.last_key = 0; }
+    o.promised.clear();
     MmRequest r = request(o, MmRequest::End, at);
     mm_submit(r);
     o.p.a.where = o.p.b.where = MmTensor::None;

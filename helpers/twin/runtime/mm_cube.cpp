@@ -183,11 +183,13 @@ static void compute(MmMachine& x, MmObject& o, const MmParams& p, const MmTile& 
         c.k_aligned = mm_k_aligned(o, p);
         c.init_zero = !partial && k == s.first && !with_bias;
         if (with_bias) { c.with_bias = 1; c.bias = table; }
+        const bool small = (c.m / 16) * (c.n / 16) < 10;
+        if (partial && small && k == s.first) pipe_barrier(Pipe::M, at);   // behind the sum of the call before
         tw_mmad(&c);
         if (with_bias) x.bias_read.raise(at);
         x.a_free[ia].raise(at);
         if (!two) x.b_free[ib].raise(at);
-        if (k + 1 < s.last && (c.m / 16) * (c.n / 16) < 10) pipe_barrier(Pipe::M, at);
+        if (k + 1 < s.last && small) pipe_barrier(Pipe::M, at);
     }
 }
 
@@ -219,7 +221,10 @@ static void take_tile(MmMachine& x, MmObject& o, const MmParams& p, const MmTile
     if (!own) { done.raise(at); done.settle(at); }
     mm_store(x, o, p, t, tile, to, at);
     x.stored = true;
-    if (!own) x.c_free[x.c_slot].raise(at);
+    if (!own) {
+        x.c_free[x.c_slot].settle(at);                    // stored once before: to GM, now for UB
+        x.c_free[x.c_slot].raise(at);
+    }
 }
 
 static void all_tiles(MmMachine& x, MmRequest& r, const MmParams& p, const MatmulTarget& to) {

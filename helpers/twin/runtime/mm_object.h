@@ -74,9 +74,10 @@ struct MmObject {
     // iteration, as the caller sees it
     int64_t next = 0;                       // tiles handed out by Iterate
     int64_t taken = 0;                      // tiles taken by GetTensorC
-    bool partial_open = false, async = false, waiting = false;
+    bool partial_open = false, async = false;
     uint32_t requests = 0;                  // posted so far; the keys of their answers
-    uint64_t last_key = 0;                  // answer that WaitIterateAll waits for
+    uint64_t last_key = 0;                  // answer of the latest call that runs beside the vector core
+    std::vector<uint64_t> promised;         // answers that WaitIterateAll waits for, one after the other
     std::vector<uint64_t> tile_keys;        // answers of an asynchronous Iterate, one per tile
     int64_t batch_taken = 0;                // elements of the workspace handed out by GetBatchTensorC
     bool shown = false;                     // said once that nothing was set
@@ -88,7 +89,7 @@ struct MmObject {
     int64_t n_tiles() const { return (p.n + t.baseN - 1) / t.baseN; }
     int64_t k_steps() const { return (p.k + t.baseK - 1) / t.baseK; }
     bool columns_first() const { return (setup.order < 2 ? setup.order : uint8_t(t.iterateOrder)) == 1; }
-    void renewed() { left.fresh = true; restart(); }     // an operand
+    void renewed();                                      // an operand
     void restart() { next = taken = 0; tile_keys.clear(); }
 };
 
@@ -139,7 +140,9 @@ void mm_check_config(const TCubeTiling& t, const MatmulSetup& s, At at);
 void mm_check_shares(const TCubeTiling& t, const MatmulSetup& s, At at);
 void mm_check_layouts(const TCubeTiling& t, const MatmulSetup& s, At at);   // of IterateBatch
 void mm_begin_product(MmObject& o);
+void mm_beside(MmObject& o, uint64_t answer, bool wait, At at);   // a call runs beside the vector core
 void mm_tile_lost(MmObject& o);             // another one takes its place
+void mm_tiles_left(const MmObject& o);      // of an asynchronous Iterate
 void mm_unfinished(MmObject& o);            // nothing more will be asked of this object
 // Elements of C between rows, for a target in GM.
 int64_t mm_pitch(const MmObject& o, const MmParams& p);

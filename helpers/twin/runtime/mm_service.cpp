@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core_kind.h"
 #include "fibers.h"
 #include "hooks.h"
 #include "mm_object.h"
@@ -151,6 +152,7 @@ int tw_matmul_regist(int cube_only, const void* workspace, int objects, int dual
     Core& c = core();
     const bool cube = on(CoreKind::AIC);
     if (cube_only || dual_master) {
+        belongs_elsewhere(CoreKind::AIC, "REGIST_MATMUL_OBJ", at);   // where no cube core runs, nobody computes
         s.part[c.id] = cube ? Part::Cube : Part::Idle;
         return !cube && cube_only;
     }
