@@ -56,7 +56,8 @@ OWN_TILE = """LocalTensor<float> tile(TPosition::CO1, 65536, 4096);
     PipeBarrier<PIPE_ALL>();"""
 # What follows SetTensorA and SetTensorB; one kernel for all of them.
 BODIES = {"parts": ALL_PARTS, "single": "mm.SetSingleShape(tiling.M, tiling.N, tiling.Ka); mm.IterateAll(cGm);", "org": "mm.SetOrgShape(tiling.M, tiling.N, tiling.Ka); mm.SetTail(tiling.M, tiling.N); mm.IterateAll(cGm);",
-          "loop": "while (mm.Iterate()) {}", "both": "mm.Iterate(); mm.IterateAll(cGm);", "last": "mm.Iterate(); mm.GetTensorC(cGm); mm.Iterate(); return;", "nothing": "", "own": OWN_TILE}
+          "loop": "while (mm.Iterate()) {}", "both": "mm.Iterate(); mm.IterateAll(cGm);", "last": "mm.Iterate(); mm.GetTensorC(cGm); mm.Iterate(); return;", "nothing": "", "own": OWN_TILE,
+          "once": "mm.Iterate(); mm.GetTensorC(cGm);", "again": "mm.Iterate(); mm.GetTensorC(cGm); mm.SetTensorA(aGm); mm.IterateAll(cGm);", "ends early": "int32_t n = 0; while (mm.Iterate()) { mm.GetTensorC(cGm); if (++n == 2) break; }"}
 
 
 @pytest.fixture(scope="module")
@@ -187,6 +188,7 @@ FETCH_ONE = """GlobalTensor<float> workspace;
 
 
 @pytest.mark.parametrize("body, says, count", [
+    ("once", "Iterate was called once, and this core's part has 4 tiles", 1), ("again", "Iterate was called once", 1),
     ("loop", "rows 0 to 63 and columns 0 to 63", 4), ("both", "rows 0 to 63 and columns 0 to 63", 1), ("last", "rows 64 to 95 and columns 0 to 63", 1), ("nothing", "given A and B, and nothing was computed", 1),
     (dict(body="mm.template IterateAll<false>(cGm, 0, false, true);"), "promises a wait", 1), (dict(body=FETCH_ONE, positions=("GM", "GM", "VECIN")), "computed 4 tiles, and GetTensorC<false> fetched 1", 1),
 ])
@@ -195,6 +197,20 @@ def test_what_nobody_fetches(many, body, says, count):
     found = (many(body, 96, 112, 64, tiling) if isinstance(body, str) else launch(96, 112, 64, 1, tiling, extra=np.zeros(4 * 4096 * 4, np.uint8), cube_only=False, **body))[3]
     (one,) = (f for f in found if f.code == "BAD_PARAMETER")
     assert one.severity == "warning" and one.count == count and one.line and says in one.message, one
+
+
+def test_one_tile_is_enough_where_there_is_one_or_the_loop_ends_early(many):
+    assert many("once", 64, 64, 64, host.matmul_tiling(64, 64, 64))[3] == many("ends early", 96, 112, 64, host.matmul_tiling(96, 112, 64, base=(64, 64, 64)))[3] == []
+
+
+def test_a_bias_that_is_not_wanted():
+    """DisableBias is an answer; a call that is missing is none."""
+    tiling = host.matmul_tiling(32, 48, 64, bias=True)
+    usual = "mm.SetTensorA(aGm); mm.SetTensorB(bGm);"
+    for calls, warned in ((usual + " mm.DisableBias();", False), (usual, True), (usual + " mm.SetBias(biasGm); mm.IterateAll(cGm); mm.DisableBias();", False)):
+        A, B, out, found = launch(32, 48, 64, 1, tiling, bias="float32", set_=calls)
+        close(out, exact(A, B))
+        assert ["SetBias was not called" in f.message for f in found] == [True] * warned
 
 
 def test_tiles_that_were_not_fetched_before_the_next_operands():

@@ -73,7 +73,7 @@ int tw_matmul_iterate(int32_t handle, int sync, int partial, const LocalRef* til
     if (partial && !o.partial_open && checks_on())
         report(Severity::Error, "UNINITIALISED_READ", at, "Iterate(true) adds to a tile that no Iterate(false) has begun", "the first part of K takes Iterate(false): Iterate(k != 0)");
     mm_submit(r);
-    ++o.next;
+    if (++o.next == 1) o.left.first = at;
     o.partial_open = true;
     o.left.open = tile ? At{} : at;                       // a tensor of the caller's own is the caller's to fetch
     o.left.tile = mm_tile(o, o.p, r.index);

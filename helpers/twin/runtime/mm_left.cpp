@@ -51,13 +51,24 @@ void mm_tiles_left(const MmObject& o) {
            fmt("call GetTensorC<false> %lld times, once for each tile, before the next operands are set", ll(tiles)));
 }
 
+// One tile of several: mostly an Iterate() without its loop. A loop that ends early has a reason of its own.
+static void only_one_tile(const MmObject& o) {
+    if (o.async || o.setup.triangle || o.next != 1 || o.left.open.line || !o.left.first.line || !checks_on()) return;
+    const int64_t steps = o.setup.partial_output ? o.k_steps() : 1, tiles = o.m_tiles() * o.n_tiles();
+    if (tiles * steps < 2) return;
+    report(Severity::Warning, "BAD_PARAMETER", o.left.first, fmt("Iterate was called once, and this core's part has %lld%s: the rest of C is as it was", ll(tiles * steps), steps > 1 ? " tiles and slices of K" : " tiles"),
+           "while (mm.Iterate()) { mm.GetTensorC(c); }, or IterateAll(c)");
+}
+
 void MmObject::renewed() {
     mm_tiles_left(*this);
+    only_one_tile(*this);
     left.fresh = true;
     restart();
 }
 
 void mm_unfinished(MmObject& o) {
+    only_one_tile(o);
     mm_tile_lost(o);
     if (!checks_on()) return;
     mm_tiles_left(o);

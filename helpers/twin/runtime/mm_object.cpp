@@ -243,7 +243,7 @@ void tw_matmul_option(int32_t handle, MatmulOption what, uint64_t value, uint64_
     MmObject& o = mm_object(handle, at, "Set");
     charge(4, at);
     switch (what) {
-        case MatmulOption::DisableBias: o.p.bias_on = false; break;
+        case MatmulOption::DisableBias: o.p.bias_on = false; o.shown = true; break;     // on purpose
         case MatmulOption::Hf32:
             if (mm_client()) fatal("BAD_PARAMETER", at, "SetHF32 works on the cube core only, and this kernel drives it by messages", "define ASCENDC_CUBE_ONLY before the first include");
             o.p.hf32 = value != 0;

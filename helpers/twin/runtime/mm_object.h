@@ -60,6 +60,7 @@ struct MmLeft {
     bool fresh = false;                              // an operand was set since the last computation began
     At asked_at{};                                   // the latest call that runs beside the vector core
     At open{};                                       // Iterate whose tile waits in L0C; line 0 = none
+    At first{};                                      // Iterate that computed the first tile
     MmTile tile{};
 };
 
@@ -80,7 +81,7 @@ struct MmObject {
     std::vector<uint64_t> promised;         // answers that WaitIterateAll waits for, one after the other
     std::vector<uint64_t> tile_keys;        // answers of an asynchronous Iterate, one per tile
     int64_t batch_taken = 0;                // elements of the workspace handed out by GetBatchTensorC
-    bool shown = false;                     // said once that nothing was set
+    bool shown = false;                     // said once that no bias was set, or that none is wanted
     uint32_t shared_calls = 0;              // products that both vector cores have asked for
     uint32_t ordinal = 0;                   // among the objects of its core
     MmLeft left;
