@@ -29,7 +29,7 @@ def test_the_bias_can_be_left_out():
         out = np.zeros((40, 50), np.float32)
         found = hp.compile(text(bias="float32", set_=f"mm.SetTensorA(aGm); mm.SetTensorB(bGm); mm.SetBias(biasGm); {call}"))[1](A, B, row, out, np.zeros(64, np.uint8), tiling)
         close(out, exact(A, B, bias))
-        assert any("SetBias was not called" in f.message for f in found.findings) == (bias is None)
+        assert not any("SetBias was not called" in f.message for f in found.findings)      # it was, or its bias was switched off on purpose
 
 
 @pytest.mark.parametrize("sync", [True, False])
