@@ -18,11 +18,13 @@ import numpy as np
 
 from . import program_crash
 from .build import program as builder
+from .build.cache import Cache, key
 from .chips import DEFAULT, chip as find_chip
 from .errors import SEVERITIES, Finding, KernelError, counted
 
 _OUTPUT_LIMIT = 1 << 20
 _SOURCES = (".asc", ".cpp", ".cc", ".cxx")
+_HEADERS = (".h", ".hh", ".hpp", ".hxx", ".inc", ".inl")           # found by #include, not built by themselves
 FOUND = 3                # exit status of a program in which the twin found an error
 
 
@@ -124,7 +126,8 @@ def _sources(program):
         for name, text in program.items():
             if not isinstance(text, str):
                 raise TypeError(f"program[{name!r}] is a {type(text).__name__}: a dict holds the text of each file; files on disk go into a list of Paths.")
-            yield builder.File(str(name), text)
+        folder = _header_folder({str(name): text for name, text in program.items() if str(name).endswith(_HEADERS)})
+        yield from (builder.File(str(name), text, folder) for name, text in program.items() if not str(name).endswith(_HEADERS))
         return
     if isinstance(program, str):
         if "\n" not in program and program.endswith((".cpp", ".cc", ".asc")):
@@ -142,7 +145,15 @@ def _sources(program):
             text = path.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} is no UTF-8 text (byte {error.start}): a source file was expected.") from None
-        yield builder.File(path.name, text, path.resolve().parent)
+        if path.suffix not in _HEADERS or len(paths) == 1:
+            yield builder.File(path.name, text, path.resolve().parent)
+
+
+def _header_folder(headers: dict[str, str]) -> Path | None:
+    """Where the headers among the texts of a program lie: the same place for the same texts, so that nothing is built twice."""
+    if not headers:
+        return None
+    return Cache().build(key("headers", *(part for pair in headers.items() for part in pair)), "headers", lambda folder: _lay_out(folder, headers) and None, ", ".join(headers)).path
 
 
 def _lay_out(folder: Path, files: dict) -> dict[str, bytes]:

@@ -226,6 +226,24 @@ def test_names_that_two_files_define_are_shown_with_both():
     assert said == {"main() is the start of a program, and this one has it 2 times: one.cpp, line 3; two.cpp, line 3.", "size is defined 2 times: one.cpp, line 2; two.cpp, line 4."}
 
 
+def test_headers_of_a_program_are_found_and_not_built(tmp_path):
+    """A header beside the sources, as text or as a file, is there for #include: its kernels and variables exist once."""
+    header = '#pragma once\n#include "kernel_operator.h"\nextern "C" __global__ __aicore__ void once(GM_ADDR x) {}\nint count = 0;\n'
+    files = {"own/kernel.h": header, "main.cpp": '#include "own/kernel.h"\nint main() { return count; }\n'}
+    assert hp.run_program(files).exit_code == 0
+    with pytest.raises(hp.KernelError, match="status 3"):
+        hp.run_program({**files, "own/kernel.h": header.replace("= 0", "= 3")})
+    with pytest.raises(ValueError, match="outside"):
+        hp.run_program({**files, "../kernel.h": header})
+    (tmp_path / "own").mkdir()
+    paths = [tmp_path / name for name in files]
+    for path, text in zip(paths, files.values()):
+        path.write_text(text)
+    assert hp.run_program(paths).exit_code == 0
+    with pytest.raises(hp.CompileError, match="not found"):
+        hp.run_program({"main.cpp": files["main.cpp"]})
+
+
 def test_a_kernel_in_two_files_is_told_once():
     kernel = '#include "kernel_operator.h"\nextern "C" __global__ __aicore__ void twice(GM_ADDR x) {}\n'
     with pytest.raises(hp.CompileError) as caught:
