@@ -76,7 +76,7 @@ def run_program(program, files=None, *, args=(), chip=DEFAULT, style: str = "aut
                 check: bool = True) -> ProgramRun:
     """Builds and runs a whole host program on the twin.
 
-    program: a Path, the text itself, a list of Paths, or {file name: text}; an executable of helpers.cc runs as it is.
+    program: a Path, the text itself, a list of Paths, or {file name: text}, headers included; an executable of helpers.cc runs as it is.
     files: what lies in its folder when it starts, {"input/x.bin": array or bytes or Path}.
     style: "npu" (<<<>>> and aclrt calls), "cpu" (ICPU_RUN_KF), "auto" takes what the text uses.
     check: raise KernelError when the twin found an error; False returns the run with its findings.
