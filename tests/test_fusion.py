@@ -255,6 +255,94 @@ def test_names_mean_the_same_value_in_the_place_of_the_kernel(make):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5)
 
 
+class ReadInAnIf(Names):
+    def construct(self, x, y):
+        s = self.silu(x)
+        z = self.mul(s, y)
+        if self.factor > 0:
+            z = z + s
+        return z
+
+
+class ReadInAComprehension(Names):
+    def construct(self, x, y):
+        s = self.silu(x)
+        z = self.mul(s, y)
+        both = [z + s for _ in range(2)]
+        return both[1]
+
+
+class ReadByIndex(Names):
+    def construct(self, x, y):
+        s = self.silu(x)
+        z = self.mul(s, y)
+        return z + s[0]
+
+
+class ChangedInAnIf(Names):
+    def construct(self, x, y):
+        s = self.silu(x)
+        if self.factor > 0:
+            s = x
+        z = self.mul(s, y)
+        return z
+
+
+class ChangedInPlace(Names):
+    def construct(self, x, y):
+        h = self.add(x, y)
+        h += x
+        z = self.norm(h)
+        return z
+
+
+class SumIsReadInAnIf(Names):
+    def construct(self, x, y):
+        h = self.add(x, y)
+        z = self.norm(h)
+        if self.factor > 0:
+            z = z + h
+        return z
+
+
+class InsideAnIf(Names):
+    def construct(self, x, y):
+        if self.factor > 0:
+            s = self.silu(x)
+            x = self.mul(s, y)
+        return x
+
+
+ELSEWHERE = "silu + mul, as they lie in the body of an if or a loop, or in another function than construct"
+HIDDEN = {ReadInAnIf: ([], "silu + mul, as if_node needs s too"),
+          ReadInAComprehension: ([], "silu + mul, as Assign needs s too"),
+          ReadByIndex: ([], "silu + mul, as subscript_var needs s too"),
+          ChangedInAnIf: ([], "silu + mul, as if_node gives s another value in between"),
+          ChangedInPlace: ([], "add + norm, as AugAssign gives h another value in between"),
+          SumIsReadInAnIf: (["add + norm -> add_rms_norm"], ""),
+          InsideAnIf: ([], ELSEWHERE)}
+
+
+@pytest.mark.parametrize("make", HIDDEN)
+def test_readers_that_the_tool_does_not_link(make):
+    done, left = HIDDEN[make]
+    net = make()
+    mine, report = fusion.fuse(net)
+    assert report.fused == done and report.left == ([left] if left else []) and report.unread == []
+    np.testing.assert_allclose(mine(*BLOCK).asnumpy(), net(*BLOCK).asnumpy(), rtol=2e-5, atol=2e-5)
+
+
+def test_a_cell_that_does_more_than_its_construct_is_not_replaced():
+    net = unfused.Block()
+    seen = []
+    net.norm.register_forward_hook(lambda *_: seen.append(1))
+    net.silu.to_float(ms.float16)
+    mine, report = fusion.fuse(net)
+    assert report.fused == [] and report.left == ["add + norm, as norm has a hook", "silu + mul, as to_float is set for silu"]
+    mine(*BLOCK)
+    assert seen == [1]
+
+
 def test_a_network_without_patterns():
     net = unfused.RMSNorm(64)
     _, report = fusion.fuse(net)

@@ -4,7 +4,8 @@
     print(report)                                  # what was replaced, and what was left alone and why
     fusion.operators(fused, *inputs)               # the nodes of the compiled graph
 
-A pattern fires only when nobody else needs what lies inside it: the fused kernel never writes it to memory.
+The network is looked into together with the cells inside it, see fuse. A pattern lies in the construct of one cell.
+It fires only when nobody else needs what lies inside it: the fused kernel never writes it to memory.
 It takes the place of the last node, so what the nodes before it read must still be there under the same names.
 Shapes and types come with the tensors: the Cells of networks/fused.py decide then whether their kernel takes them.
 A pass of MindSpore's optimiser knows them from the start, see fusion_pass.py.
@@ -12,7 +13,6 @@ A pass of MindSpore's optimiser knows them from the start, see fusion_pass.py.
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from dataclasses import dataclass, field
 from typing import Callable
@@ -20,6 +20,7 @@ from typing import Callable
 from mindspore import nn, ops
 from mindspore.rewrite import Node, NodeType, ScopedValue, SymbolTree, ValueType
 
+from . import fusion_cells as cells, fusion_text as text
 from .mindspore import ms
 from .networks import fused
 from .networks.unfused import RMSNorm
@@ -30,11 +31,14 @@ _NO_OPERATORS = {"Constant", "Load", "MakeTuple", "TupleGetItem", "UpdateState",
 
 @dataclass
 class Report:
+    """Lines like "blocks.0: add + norm -> add_rms_norm": the place of the cell, "" for the network itself, and its calls."""
     fused: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)      # patterns that were seen and must not fire
+    unread: list[str] = field(default_factory=list)    # cells that were not looked into, though they are of the user's classes
 
     def __str__(self) -> str:
-        return "\n".join([*(f"fused: {f}" for f in self.fused), *(f"left:  {f}" for f in self.left)]) or "no pattern was found"
+        lines = [*(f"fused: {f}" for f in self.fused), *(f"left:  {f}" for f in self.left)] or ["no pattern was found"]
+        return "\n".join([*lines, *(f"not read: {f}" for f in self.unread)])
 
 
 @dataclass(frozen=True)
@@ -47,18 +51,64 @@ class Pattern:
 
 
 def fuse(net: nn.Cell, patterns=None) -> tuple[nn.Cell, Report]:
-    """A network with our kernels, and what was done. The old one is left as it is; both share their parameters."""
-    tree, report = SymbolTree.create(net), Report()
-    for pattern in PATTERNS if patterns is None else patterns:
+    """A network with our kernels, and what was done. The old one is left as it is.
+
+    Both share their parameters, under the same names, and each cell in which nothing was replaced. A cell that is
+    there twice is replaced by one cell.
+
+    Looked into: the network, its cells of your own classes, nn.SequentialCell, nn.CellList and nn.CellDict, at any depth.
+    Not looked into: layers of mindspore.nn and what lies inside them, the bodies of if, for and while, methods and
+    functions that construct calls, a construct of a base class, and classes without a file: those made in a notebook cell.
+    A cell that holds others may be one of these: those inside it are looked into all the same.
+    """
+    patterns = PATTERNS if patterns is None else patterns
+    closed = (RMSNorm, *(kind for p in patterns for kind in p.chain))
+    report, place, done, unread = Report(), cells.places(net, closed), {}, {}
+
+    def visit(cell: nn.Cell) -> nn.Cell:
+        if id(cell) in done:
+            return done[id(cell)]
+        done[id(cell)] = cell                        # a cell may hold itself
+        inner = [child for _, child in cells.children(cell) if cells.looks_into(child, closed)]
+        new = None
+        try:
+            if cell._recompute_cell is not None:
+                raise text.Unread(f"{type(cell).__name__}, as recompute is set for it: set it after the fusion")
+            changed = [visit(child) is not child for child in inner]
+            if any(changed) or cell is net:
+                new = cells.twin(cell, done)
+            if text.has_text(cell):
+                new = _fuse_cell(cells.twin(cell, done), patterns, f"{place[id(cell)]}: ".lstrip(": "), report) or new
+        except text.Unread as why:
+            unread.setdefault(str(why), []).append(place[id(cell)])
+        done[id(cell)] = new or cell
+        return done[id(cell)]
+    with cells.unchanged(net):
+        fused_net = visit(net)
+    report.unread = [f"{', '.join(p for p in where if p)}: ".lstrip(": ") + why for why, where in unread.items()]
+    return fused_net, report
+
+
+def _fuse_cell(cell: nn.Cell, patterns, where: str, report: Report) -> nn.Cell | None:
+    """One cell without a look at its children; None when it stays as it is. The tool may change the cell that it is given."""
+    tree, own = text.read(cell), Report()
+    for pattern in patterns:
         for last in list(tree.nodes()):
             chain = _match(pattern, last)
             if chain:
-                _apply(tree, pattern, chain, report)
-    path = list(sys.path)
-    try:
-        return tree.get_network(), report
-    finally:
-        sys.path[:] = path                     # mindspore.rewrite leaves the folders of the networks there
+                _apply(tree, pattern, chain, own)
+        for last in text.inner(tree):
+            chain = _match(pattern, last)
+            if chain:
+                own.left.append(f"{_names(chain)}, as they lie in the body of an if or a loop, or in another function than construct")
+    new = cells.twin(text.write(tree, type(cell)), {}) if own.fused else None
+    report.fused += [where + f for f in own.fused]
+    report.left += [where + f for f in own.left]
+    return new
+
+
+def _names(chain: list[Node]) -> str:
+    return " + ".join(n.get_name() for n in chain)
 
 
 def _match(pattern: Pattern, last: Node) -> list[Node] | None:
@@ -78,15 +128,29 @@ def _moved(tree: SymbolTree, chain: list[Node], keeps: tuple[int, ...]) -> str:
     order = list(tree.nodes())
     place, members = {n.get_name(): i for i, n in enumerate(order)}, {n.get_name() for n in chain}
     end = place[chain[-1].get_name()]
-    for at, node in enumerate(chain):
-        read = {str(a) for a in node.get_args()}
+    for at, node in enumerate(chain[:-1]):
+        names = {str(a) for a in node.get_args()} | {str(node.get_targets()[0])}
         for other in order[place[node.get_name()] + 1:end]:
-            changed = read & {str(t) for t in other.get_targets()}
+            changed = names & text.writes(other)
             if changed and other.get_name() not in members:
                 return f"{other.get_name()} gives {changed.pop()} another value in between"
-        early = [u.get_name() for u in node.get_users() if u.get_name() not in members and place[u.get_name()] < end]
+        early = [n for n in (r.get_name() for r in text.readers(order, node)) if n not in members and place[n] < end]
         if at in keeps and early:
             return f"{early[0]} needs {node.get_targets()[0]} before {chain[-1].get_name()}"
+    return ""
+
+
+def _special(chain: list[Node]) -> str:
+    """What a Cell of the chain does beside its construct, and would not do any more."""
+    for node in chain:
+        part = node.get_instance()
+        if isinstance(part, nn.Cell):
+            if any("hook" in name and value for name, value in vars(part).items()):
+                return f"{node.get_name()} has a hook"
+            if part.mixed_precision_type != _owner(node).mixed_precision_type:
+                return f"to_float is set for {node.get_name()}"
+            if part._recompute_cell is not None:
+                return f"recompute is set for {node.get_name()}"
     return ""
 
 
@@ -96,13 +160,13 @@ def _plain(args) -> bool:
 
 
 def _apply(tree: SymbolTree, pattern: Pattern, chain: list[Node], report: Report) -> None:
-    names = " + ".join(n.get_name() for n in chain)
+    names = _names(chain)
     for at, node in enumerate(chain[:-1]):
-        others = [u.get_name() for u in node.get_users() if u.get_name() != chain[at + 1].get_name()]
+        others = [n for n in (r.get_name() for r in text.readers(list(tree.nodes()), node)) if n != chain[at + 1].get_name()]
         if others and at not in pattern.keeps:
             report.left.append(f"{names}, as {', '.join(others)} needs {node.get_targets()[0]} too")
             return
-    why = _moved(tree, chain, pattern.keeps)
+    why = _moved(tree, chain, pattern.keeps) or _special(chain)
     made = why or pattern.build([n.get_instance() for n in chain], chain)
     if isinstance(made, str):
         report.left.append(f"{names}, as {made}")
@@ -145,14 +209,13 @@ def nodes(net: nn.Cell) -> list[tuple[str, list[str], bool]]:
     kinds = tuple(vars(fused)[name] for name in ("AddRMSNorm", "SwiGLU", "Attention"))
     inner = (NodeType.Input, NodeType.Output)
     return [(n.get_name(), [i.get_name() for i in n.get_inputs()], isinstance(getattr(net, n.get_name(), None), kinds))
-            for n in SymbolTree.create(net).nodes() if n.get_node_type() not in inner]
+            for n in text.read(net).nodes() if n.get_node_type() not in inner]
 
 
 def new_code(net: nn.Cell) -> str:
     """The construct function of a network, as mindspore.rewrite has written or read it."""
-    text = SymbolTree.create(net).get_code()
-    start = text.rindex("    def construct(")
-    return text[start:].split("\n#")[0].rstrip()
+    code = text.read(net).get_code()
+    return code[code.rindex("    def construct("):].split("\n#")[0].rstrip()
 
 
 # ---- the patterns

@@ -1,4 +1,5 @@
 // A pass of MindSpore's own optimiser: silu(gate) * up of a compiled graph becomes our kernel, in whatever network it is.
+// A pattern has its inputs in one order. So there are two passes: one for silu(gate) * up, and one for up * silu(gate).
 // LIBRARY is "path.so:function", as ops.Custom takes it.
 #include "mindspore/ccsrc/include/backend/common/pass_manager/pattern_to_pattern.h"
 #include "mindspore/ccsrc/include/utils/custom_pass/custom_pass_plugin.h"
@@ -8,12 +9,14 @@ namespace opt {
 
 class SwiGLUPass : public PatternToPatternPass {
 public:
-    SwiGLUPass() : PatternToPatternPass("workbook_swiglu") {}
+    SwiGLUPass(const std::string& name, bool siluFirst) : PatternToPatternPass(name), siluFirst_(siluFirst) {}
 
     void DefineSrcPattern(SrcPattern* pattern) override {
         pattern->AddVar("gate").AddVar("up");
         pattern->AddCNode("silu", {std::make_shared<Primitive>("SiLU"), "gate"});
-        pattern->AddCNode("mul", {std::make_shared<Primitive>("Mul"), "silu", "up"});
+        auto mul = std::make_shared<Primitive>("Mul");
+        if (siluFirst_) pattern->AddCNode("mul", {mul, "silu", "up"});
+        else pattern->AddCNode("mul", {mul, "up", "silu"});
     }
 
     // Here every tensor has a shape and a type: ours takes two that are alike.
@@ -42,14 +45,18 @@ private:
         auto known = found.Get(name)->abstract();
         return known ? known->cast<abstract::AbstractTensorPtr>() : nullptr;
     }
+
+    bool siluFirst_;
 };
 
 class WorkbookPasses : public CustomPassPlugin {
 public:
     std::string GetPluginName() const override { return "workbook"; }
-    std::vector<std::string> GetAvailablePassNames() const override { return {"workbook_swiglu"}; }
+    std::vector<std::string> GetAvailablePassNames() const override { return {"workbook_swiglu", "workbook_swiglu_swapped"}; }
     std::shared_ptr<Pass> CreatePass(const std::string& name) const override {
-        return name == "workbook_swiglu" ? std::make_shared<SwiGLUPass>() : nullptr;
+        if (name == "workbook_swiglu") return std::make_shared<SwiGLUPass>(name, true);
+        if (name == "workbook_swiglu_swapped") return std::make_shared<SwiGLUPass>(name, false);
+        return nullptr;
     }
 };
 

@@ -2,7 +2,8 @@
 
     fusion_pass.register()              # from now on every graph that this process compiles: silu(gate) * up -> our kernel
 
-The pass is compiled once, in about ten seconds. It works on graphs only, PyNative has none; and it cannot be taken back.
+The factors may stand in either order; both must have one type and one shape, known while the graph is compiled.
+The pass is built once, in about ten seconds. It works on graphs only, PyNative has none; and it cannot be taken back.
 """
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from ..errors import SetupError
 from . import mindspore as frontend
 from .mindspore import ms
 
-NAME = "workbook_swiglu"
+NAMES = ("workbook_swiglu", "workbook_swiglu_swapped")          # one for each order of the factors
+FILE = "workbook_swiglu.so"
 SOURCE = Path(__file__).with_name("fusion_pass.cpp")
 FLAGS = ("-std=c++17", "-O1", "-fPIC", "-shared", "-D_GLIBCXX_USE_CXX11_ABI=0", "-DENABLE_FAST_HASH_TABLE=1")      # as MindSpore was built
 LIBRARIES = ("mindspore_core", "mindspore_common", "mindspore_backend_common")
@@ -30,15 +32,16 @@ def build() -> Path:
 
     def make(scratch: Path) -> None:
         done = compiler.run([*FLAGS, f'-DLIBRARY="{kernel}"', *(f"-I{i}" for i in include), SOURCE, f"-L{root / 'lib'}", *(f"-l{name}" for name in LIBRARIES),
-                             f"-Wl,-rpath,{root / 'lib'}", "-o", scratch / f"{NAME}.so"])
+                             f"-Wl,-rpath,{root / 'lib'}", "-o", scratch / FILE])
         if done.returncode:
-            raise SetupError(f"The pass {NAME} did not compile with {compiler}.\n{done.stdout[-2000:]}")
+            raise SetupError(f"The pass {NAMES[0]} did not compile with {compiler}.\n{done.stdout[-2000:]}")
     full = key("mindspore pass", source, kernel, ms.__version__, str(root), "\0".join(FLAGS), compiler.identity)
-    return Cache().build(full, "mindspore pass", make, NAME) / f"{NAME}.so"
+    return Cache().build(full, "mindspore pass", make, NAMES[0]) / FILE
 
 
 @lru_cache(maxsize=None)
 def register() -> None:
-    """Hands the pass to MindSpore, once in a process."""
-    if not ms.graph.register_custom_pass(NAME, str(build()), device="cpu"):
-        raise SetupError(f"MindSpore {ms.__version__} did not take the pass {NAME}; GLOG_v=1 in the environment makes it say why.")
+    """Hands both orders of the pass to MindSpore, once in a process."""
+    for name in NAMES:
+        if not ms.graph.register_custom_pass(name, str(build()), device="cpu"):
+            raise SetupError(f"MindSpore {ms.__version__} did not take the pass {name}; GLOG_v=1 in the environment makes it say why.")

@@ -119,3 +119,20 @@ class TwoNorms(nn.Cell):
         g = self.add_b(y, h)
         z = self.norm_b(g)
         return z
+
+
+class Model(nn.Cell):
+    """Blocks in a list, as most models hold them, and a norm of its own at the end."""
+
+    def __init__(self, blocks: int = 2, width: int = 64, inner: int = 160):
+        super().__init__()
+        self.blocks = nn.CellList([Block(width, inner) for _ in range(blocks)])
+        self.add = ops.Add()
+        self.norm = RMSNorm(width)
+
+    def construct(self, x, residual):
+        h = x
+        for block in self.blocks:
+            h = block(h, residual)
+        z = self.add(h, residual)
+        return self.norm(z)
