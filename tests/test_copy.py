@@ -4,7 +4,7 @@ import pytest
 
 import helpers as hp
 from helpers.course import changed, load
-from chapters import LARGE, ROOT, SIZES, cell_of, kernel_cells, poisoned, problems, same_bits, values
+from chapters import DTYPES, LARGE, ROOT, SIZES, TYPES, cell_of, kernel_cells, poisoned, problems, same_bits, values
 
 ladder, sim = load("copy", "ladder"), load("copy", "sim")
 one_buffer, two_buffers, finished = ladder.VERSIONS
@@ -12,18 +12,18 @@ one_buffer, two_buffers, finished = ladder.VERSIONS
 
 @pytest.fixture(scope="module")
 def kernels():
-    return {(v.name, dtype): ladder.compile(v, dtype) for v, dtypes in
-            ((one_buffer, ["float32"]), (two_buffers, ["float32"]), (finished, ["float32", "float16", "bfloat16"])) for dtype in dtypes}
+    return {(v.name, np.dtype(dtype).name): ladder.compile(v, dtype) for v, dtypes in
+            ((one_buffer, [np.float32]), (two_buffers, [np.float32]), (finished, DTYPES)) for dtype in dtypes}
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("blocks", [1, 3, 48])
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@TYPES
 def test_every_length_arrives(kernels, dtype, blocks, seed):
     for size in [*SIZES, LARGE]:
         x, y = values(size, dtype, seed), poisoned(size, dtype)
         before = x.copy()
-        run = ladder.launch(finished, x, y, kernel=kernels["copy", dtype], blocks=blocks, tile=256)
+        run = ladder.launch(finished, x, y, kernel=kernels["copy", np.dtype(dtype).name], blocks=blocks, tile=256)
         assert same_bits(y, before), f"{size} elements"
         assert same_bits(x, before), "the input has changed"
         assert problems(run) == []
