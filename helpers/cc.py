@@ -35,6 +35,9 @@ def main(words: list[str]) -> int:
         return 2 if str(error) else 0
     try:
         built = build_program([Path(f) for f in options["files"]], chip=options["chip"], style=options["style"], include=options["include"], defines=options["defines"])
+    except FileNotFoundError as error:
+        print(f"helpers.cc: there is no file {error.filename}", file=sys.stderr)
+        return 1
     except (WorkbookError, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1

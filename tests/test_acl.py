@@ -330,7 +330,7 @@ def test_the_command_explains_itself(capsys, tmp_path):
     for define in ("=3", "A B=3", "N=1\n#error"):
         assert cc.main([str(tmp_path / "empty.cpp"), "-D", define]) == 1 and "cannot be defined" in capsys.readouterr().err
     assert cc.main(["-h"]) == 0 and "usage" in capsys.readouterr().out
-    assert cc.main([str(tmp_path / "none.cpp")]) == 1 and "none.cpp" in capsys.readouterr().err
+    assert cc.main([str(tmp_path / "none.cpp")]) == 1 and f"there is no file {tmp_path / 'none.cpp'}" in capsys.readouterr().err
     (tmp_path / "binary.cpp").write_bytes(b"\xff\xfe\0")
     assert cc.main([str(tmp_path / "binary.cpp")]) == 1 and "no UTF-8 text" in capsys.readouterr().err
     (tmp_path / "folder").mkdir()
