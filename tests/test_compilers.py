@@ -17,9 +17,11 @@ pytestmark = pytest.mark.skipif(not WANTED, reason="builds the runtime once per 
 
 PROGRAM = r'''
 import hashlib, json
+import ml_dtypes
 import numpy as np
 import helpers as hp
 from helpers.course import load
+from helpers.frameworks import ops
 
 TEXT = """
 #include "kernel_operator.h"
@@ -86,6 +88,15 @@ for v in norm.VERSIONS[-3::2]:
     out["rms_norm " + v.name] = digest(norm.launch(v, r, gamma, q), q)
 for v in softmax.VERSIONS:
     out["softmax " + v.name] = digest(softmax.launch(v, r, q), q)
+shapes = {"rope": [(5, 3, 16), (5, 8), (5, 8)], "attention": [(1, 4, 9, 32), (1, 2, 13, 32), (1, 2, 13, 32)], "fused_mha": [(1, 17, 128)] + 4 * [(128, 128)],
+          "matmul": [(6, 33), (33, 40)]}
+for name, op in ops.CATALOGUE.items():
+    for dtype in op.dtypes:
+        kinds = [ml_dtypes.bfloat16 if op.fixed.get(t, dtype) == "bfloat16" else op.fixed.get(t, dtype) for t in op.inputs]
+        sizes = shapes.get(name) or [(33,) if t in ("gamma", "beta") else (4, 33) for t in op.inputs]
+        inputs = [rng.normal(0, 0.3, s).astype(k) for s, k in zip(sizes, kinds)]
+        outputs = op.empty(*inputs)
+        out[name + " of " + dtype] = digest(op.launch(inputs, outputs), *outputs)
 print(json.dumps(out))
 '''
 
