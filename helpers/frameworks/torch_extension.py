@@ -20,12 +20,12 @@ from ..errors import SetupError, listed
 from . import launcher, ops as catalogue
 from .torch import autograd, signature_of
 from .torch_gradients import BACKWARD
-from .torch_npu import CPP, npu_files, one_like_first
+from .torch_npu import npu_files
+from .torch_text import AT, arguments, checks_of_others, is_one_of, one_like_first, parameters
 
 __all__ = ["build", "missing", "npu_files", "source"]
 
 NAMESPACE = "wb_cpp"
-AT = {"float32": "at::kFloat", "float16": "at::kHalf", "bfloat16": "at::kBFloat16", "uint8": "at::kByte", "int32": "at::kInt"}
 
 _TEXT = """// {name}: an operator of libtorch on the CPU. It checks the tensors, makes the output, and asks the launcher to run the kernel.
 #include <ATen/core/Tensor.h>
@@ -94,10 +94,7 @@ def source(name: str, plans: Path | str = "<folder of plans>") -> str:
     op = catalogue.find(name)
     one_like_first(op)
     first = op.inputs[0]
-    known = " || ".join(f"{first}.scalar_type() == {AT[d]}" for d in op.dtypes)
-    checks = [f'TORCH_CHECK({known}, "{name}: {first} is ", {first}.scalar_type(), "; there are kernels for {listed(op.dtypes)}");']
-    checks += [f'TORCH_CHECK({t}.scalar_type() == {AT[op.fixed[t]] if t in op.fixed else f"{first}.scalar_type()"}, "{name}: {t} is ", {t}.scalar_type());'
-               for t in op.inputs[1:]]
+    checks = [f'TORCH_CHECK({is_one_of(first, op.dtypes)}, "{name}: {first} is ", {first}.scalar_type(), "; there are kernels for {listed(op.dtypes)}");', *checks_of_others(op)]
     attributes = ""
     if op.attrs:
         form = ",".join(f"{n}=%.9g" for n in op.attrs)
@@ -105,8 +102,7 @@ def source(name: str, plans: Path | str = "<folder of plans>") -> str:
     return _TEXT.format(
         name=name, first=first, namespace=NAMESPACE, schema=signature_of(op).schema, plans=plans, attributes=attributes, count=len(op.inputs),
         names="\n".join(f'        case {at}: return "{dtype}";' for dtype, at in AT.items()),
-        parameters=", ".join([f"const at::Tensor& {t}" for t in op.inputs] + [f"{CPP[type(d)]} {n}" for n, d in op.attrs.items()]),
-        arguments=", ".join([*op.inputs, *op.attrs]), contiguous=", ".join(f"{t}.contiguous()" for t in op.inputs),
+        parameters=parameters(op), arguments=arguments(op), contiguous=", ".join(f"{t}.contiguous()" for t in op.inputs),
         checks="\n".join(f"    {c}" for c in checks))
 
 

@@ -10,14 +10,10 @@ from itertools import product
 import numpy as np
 
 from ..course import load
-from ..errors import listed
 from . import ops as catalogue
 from .op import Op
 from .torch import signature_of
-
-_AT = {"uint8": "at::kByte", "float32": "at::kFloat"}        # of a tensor whose type does not follow the first
-_FILLED = {"uint8": "zeros", "float16": "randn", "float32": "randn"}
-CPP = {float: "double", int: "int64_t", bool: "bool"}       # of a number, as the schema wants it
+from .torch_text import arguments, checks_of_others, is_one_of, one_like_first, parameters
 
 _WRAPPER = """// {name} for torch_npu: checks, output, launch on the current stream. Built together with the kernel's own text.
 #include <torch/library.h>
@@ -118,22 +114,20 @@ def npu_files(name: str) -> dict[str, str]:
     one_like_first(op)
     ladder = load(op.folder, "ladder")
     version = op.version(ladder, [np.empty((1, 64), np.float16)])
-    first, parameters = op.inputs[0], _parameters(version.text, name)
-    if len(parameters) != len(op.inputs) + 2:
-        raise ValueError(f"The kernel of {name} takes more than its tensors and a tiling: {', '.join(p.split()[-1] for p in parameters)}. Its wrapper is yours to write.")
+    first, taken = op.inputs[0], _parameters(version.text, name)
+    if len(taken) != len(op.inputs) + 2:
+        raise ValueError(f"The kernel of {name} takes more than its tensors and a tiling: {', '.join(p.split()[-1] for p in taken)}. Its wrapper is yours to write.")
     pointers = [f"(uint8_t*){t}_c.data_ptr()" for t in op.inputs] + ["(uint8_t*)out.mutable_data_ptr()"]
     words = dict(
-        name=name, first=first, schema=signature_of(op).schema, folder=op.folder, blocks=version.blocks, tiling=parameters[-1].split()[0],
+        name=name, first=first, schema=signature_of(op).schema, folder=op.folder, blocks=version.blocks, tiling=taken[-1].split()[0],
         kernel_include=f'#include "{version.path.name}"               // kernels/{op.folder}/{version.path.name}, unchanged',
-        parameters=", ".join([f"const at::Tensor& {t}" for t in op.inputs] + [f"{CPP[type(d)]} {n}" for n, d in op.attrs.items()]),
-        arguments=", ".join([*op.inputs, *op.attrs]), devices=" && ".join(f"{t}.is_privateuseone()" for t in op.inputs),
-        dtypes=" || ".join(f"{first}.scalar_type() == at::{kind}" for kind in ("kHalf", "kBFloat16", "kFloat")),
+        parameters=parameters(op), arguments=arguments(op), devices=" && ".join(f"{t}.is_privateuseone()" for t in op.inputs),
+        dtypes=is_one_of(first, ("float16", "bfloat16", "float32")),
         contiguous="\n".join(f"    at::Tensor {t}_c = {t}.contiguous();" for t in op.inputs),
         pointers=", ".join(pointers), camel="".join(p.capitalize() for p in name.split("_")),
-        others="".join(f'    TORCH_CHECK({t}.scalar_type() == {_AT.get(op.fixed.get(t, ""), f"{first}.scalar_type()")}, '
-                       f'"{name}: {t} is ", {t}.scalar_type());\n' for t in op.inputs[1:]),
+        others="".join(f"    {check}\n" for check in checks_of_others(op)),
         called=", ".join([*op.inputs, *(f"{n}={d!r}" for n, d in op.attrs.items())]),
-        tensors="\n".join(f'{t} = torch.{_FILLED[op.fixed.get(t, "float16")]}({", ".join(map(str, s))}, dtype=torch.{op.fixed.get(t, "float16")}, device="npu")'
+        tensors="\n".join(f'{t} = torch.{"zeros" if op.fixed.get(t) == "uint8" else "randn"}({", ".join(map(str, s))}, dtype=torch.{op.fixed.get(t, "float16")}, device="npu")'
                           for t, s in zip(op.inputs, _example(op))))
     return {f"{name}_npu.asc": _WRAPPER.format(**words), f"build_{name}.sh": _BUILD.format(**words), f"call_{name}.py": _CALL.format(**words),
             f"{name}_aclnn.cpp": _ACLNN.format(**words)}
@@ -149,12 +143,6 @@ def _example(op: Op) -> tuple:
             except ValueError:
                 pass
     raise ValueError(f"{op.name}: none of the example shapes fits it.")
-
-
-def one_like_first(op: Op) -> None:
-    """ValueError when an operator does not give one tensor of the type and shape of its first."""
-    if len(op.outputs) != 1 or op.outputs[0] in op.fixed or op.zeroed:
-        raise ValueError(f"{op.name} has the output{'s' * (len(op.outputs) > 1)} {listed(op.outputs)}; the C++ text is for operators with one output like their first tensor.")
 
 
 def _parameters(text: str, name: str) -> list[str]:
