@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <iterator>
@@ -154,6 +155,38 @@ int once(const Plan& plan, const Arrays& a, int arrays, double& time_us, std::st
     return why.empty() ? WORKBOOK_DONE : answer.how == Answer::NotStarted ? WORKBOOK_NOT_STARTED : WORKBOOK_FAILED;
 }
 
+// What outputs hold before a launch: a pattern, or zeros where the kernel adds.
+void fill(const Plan& plan, const Arrays& a, const workbook_tensor* tensors, uint8_t* base, int launch) {
+    for (size_t i = 0; i < plan.tensors.size(); ++i) {
+        const PlanTensor& t = plan.tensors[i];
+        if (t.output) memset(base + a.places[i], t.zero ? 0 : pattern(tensors[i].dtype, launch), t.bytes);
+    }
+}
+
+// Did the launch write all of its outputs? Where there is a doubt, a second one tells. The results stay those of the first.
+int complete(const Plan& plan, const Arrays& a, const workbook_tensor* tensors, int arrays, uint8_t* base, std::string& why) {
+    std::vector<size_t> written;                       // the outputs of which every byte is the kernel's to write
+    for (size_t i = 0; i < plan.tensors.size(); ++i) if (plan.tensors[i].output && !plan.tensors[i].zero) written.push_back(i);
+    auto item = [&](size_t i) { return item_bytes(tensors[i].dtype); };
+    auto doubt = [&](size_t i) { return doubtful(base + a.places[i], plan.tensors[i].bytes, item(i), tensors[i].dtype); };
+    if (std::none_of(written.begin(), written.end(), doubt)) return WORKBOOK_DONE;
+    uint64_t outputs = a.total;                        // they lie behind the inputs
+    for (size_t i = 0; i < plan.tensors.size(); ++i) if (plan.tensors[i].output) outputs = std::min(outputs, a.places[i]);
+    const std::vector<uint8_t> first(base + outputs, base + a.total);
+    fill(plan, a, tensors, base, 1);
+    double time_us = 0;
+    if (int status = once(plan, a, arrays, time_us, why)) return status;
+    for (size_t i : written) {
+        why = gap(plan.tensors[i], tensors[i], item(i), first.data() + (a.places[i] - outputs), base + a.places[i]);
+        if (why.empty()) continue;
+        why = plan.kernel + ": 1 error.\nHOST_ARGUMENT\n  " + why + "\n  Fix: Compare the output's shape and type with what the kernel writes, and the last tile. "
+              "An output that the kernel adds to, or fills only in part, starts as zeros where the operator says so (zeroed=…).";
+        return WORKBOOK_FAILED;
+    }
+    memcpy(base + outputs, first.data(), first.size());
+    return WORKBOOK_DONE;
+}
+
 int run(const Plan& plan, const workbook_tensor* tensors, std::string& why) {
     Arrays a = arrange(plan);
     Memory arrays("kernel-arrays", a.total);
@@ -162,43 +195,17 @@ int run(const Plan& plan, const workbook_tensor* tensors, std::string& why) {
         why = "The system has no room for the tensors of " + plan.kernel + " (" + std::to_string(a.total) + " B).";
         return WORKBOOK_NOT_STARTED;
     }
-    auto fill = [&](int launch) {
-        for (size_t i = 0; i < plan.tensors.size(); ++i) {
-            const PlanTensor& t = plan.tensors[i];
-            if (t.output) memset(base + a.places[i], t.zero ? 0 : pattern(tensors[i].dtype, launch), t.bytes);
-        }
-    };
     for (size_t i = 0; i < plan.tensors.size(); ++i) {
         const PlanTensor& t = plan.tensors[i];
         if (!t.output) memcpy(base + a.places[i], tensors[i].data, t.bytes);
         memset(base + a.places[i] + t.bytes, kPattern, a.sizes[i] - t.bytes);
     }
-    fill(0);
-    double time_us = 0, again_us = 0;
+    fill(plan, a, tensors, base, 0);
+    double time_us = 0;
     if (int status = once(plan, a, arrays.fd(), time_us, why)) return status;
-    std::vector<std::vector<uint8_t>> first(plan.tensors.size());      // of outputs that have to be looked at twice
-    bool complete = true;
+    if (int status = complete(plan, a, tensors, arrays.fd(), base, why)) return status;
     for (size_t i = 0; i < plan.tensors.size(); ++i) {
-        const PlanTensor& t = plan.tensors[i];
-        if (t.output && !t.zero && doubtful(base + a.places[i], t.bytes, item_bytes(tensors[i].dtype), tensors[i].dtype)) complete = false;
-    }
-    if (!complete) {
-        for (size_t i = 0; i < plan.tensors.size(); ++i) if (plan.tensors[i].output) first[i].assign(base + a.places[i], base + a.places[i] + plan.tensors[i].bytes);
-        fill(1);
-        if (int status = once(plan, a, arrays.fd(), again_us, why)) return status;
-        for (size_t i = 0; i < plan.tensors.size() && why.empty(); ++i) {
-            const PlanTensor& t = plan.tensors[i];
-            if (t.output && !t.zero) why = gap(t, tensors[i], item_bytes(tensors[i].dtype), first[i].data(), base + a.places[i]);
-        }
-        if (!why.empty()) {
-            why = plan.kernel + ": 1 error.\nHOST_ARGUMENT\n  " + why + "\n  Fix: Compare the output's shape and type with what the kernel writes, and the last tile. "
-                  "An output that the kernel adds to, or fills only in part, starts as zeros where the operator says so (zeroed=…).";
-            return WORKBOOK_FAILED;
-        }
-    }
-    for (size_t i = 0; i < plan.tensors.size(); ++i) {
-        const PlanTensor& t = plan.tensors[i];
-        if (t.output) memcpy(tensors[i].data, complete ? base + a.places[i] : first[i].data(), t.bytes);
+        if (plan.tensors[i].output) memcpy(tensors[i].data, base + a.places[i], plan.tensors[i].bytes);
     }
     std::lock_guard<std::mutex> hold(note);
     ++launches;
