@@ -78,14 +78,14 @@ def fuse(net: nn.Cell, patterns=None) -> tuple[nn.Cell, Report]:
             if any(changed) or cell is net:
                 new = cells.twin(cell, done)
             if text.has_text(cell):
-                new = _fuse_cell(cells.twin(cell, done), patterns, f"{place[id(cell)]}: ".lstrip(": "), report) or new
+                new = _fuse_cell(cells.twin(cell, done), patterns, _at(place[id(cell)]), report) or new
         except text.Unread as why:
             unread.setdefault(str(why), []).append(place[id(cell)])
         done[id(cell)] = new or cell
         return done[id(cell)]
     with cells.unchanged(net):
         fused_net = visit(net)
-    report.unread = [f"{', '.join(p for p in where if p)}: ".lstrip(": ") + why for why, where in unread.items()]
+    report.unread = [_at(", ".join(filter(None, where))) + why for why, where in unread.items()]
     return fused_net, report
 
 
@@ -105,6 +105,11 @@ def _fuse_cell(cell: nn.Cell, patterns, where: str, report: Report) -> nn.Cell |
     report.fused += [where + f for f in own.fused]
     report.left += [where + f for f in own.left]
     return new
+
+
+def _at(place: str) -> str:
+    """How a line of the report begins; the network itself has no place."""
+    return f"{place}: " if place else ""
 
 
 def _names(chain: list[Node]) -> str:

@@ -55,12 +55,8 @@ def hide(queries: int, keys: int, mask=None, causal=False):
     return hidden
 
 
-def kind(dtype) -> str:
-    return element(dtype)
-
-
 def compile(version: Version, dtype=np.float16, **options) -> hp.Kernel:
-    return hp.compile(version.path, name=f"attention_{kind(dtype)}", **options)
+    return hp.compile(version.path, name=f"attention_{element(dtype)}", **options)
 
 
 def agree(q, k, v, o, mask=None, p=None) -> None:
@@ -96,7 +92,7 @@ def tiling(version: Version, q, k, mask=None, causal=False, scale=None, p=None, 
 def launch(version: Version, q, k, v, o, mask=None, causal=False, scale=None, p=None, *, rows: int = 0, block: int = 0,
            kernel=None, blocks: int = 0, tasks: str = "work", **options) -> hp.Run:
     """p, for the versions with the cube: the probabilities [batch, heads, queries, keys] as a second output. tasks: how v5 deals them out."""
-    if kind(q.dtype) == "float" and version.name not in ("v1", "v2"):
+    if element(q.dtype) == "float" and version.name not in ("v1", "v2"):
         raise ValueError(f"{version.name}: the cube takes half and bfloat16 here; v2 takes float32.")
     agree(q, k, v, o, mask, p)
     kernel, blocks = kernel or compile(version, q.dtype), blocks or version.blocks
